@@ -2,7 +2,7 @@
 dir>/oneiro/prompts`.
 
 A missed deadline is known to the hook's own process alone, which has no time left: one append,
-never flushed, never locked, not a word of what was asked.
+never flushed, not a word of what was asked.
 """
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.

@@ -1,9 +1,6 @@
 """Captures on their way: each a small file that is whole or not there, kept until the vault has
-committed it.
-
-The folder is `<git dir>/oneiro/spool`, which survives the deletion of the indexes. Entries are
-named by time, so they are stored in order.
-"""
+committed it, in `<git dir>/oneiro/spool`. Entries are named by time, so they are stored in
+order."""
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
 # ruff: noqa: PTH103, PTH105, PTH108, PTH112, PTH118, PTH119, PTH120, PTH123, PTH208

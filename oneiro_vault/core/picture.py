@@ -1,8 +1,6 @@
 """Pictures as bytes: what they are (by their first bytes, never by a name), how large, where a note
-refers to one, and the same picture without what it says of the place and the camera.
-
-Sizes are read from headers; nothing is decoded here, so a picture that would fill the memory costs
-as much as any other."""
+refers to one, and the same picture without what it says of the place and the camera. Nothing is
+decoded here."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What a dream asks and what comes back: the only thing a loop and a judge ever exchange.
 
-A question quotes memories as data and names the form of its answer. Its id is a hash of all it
-shows, so the same question is never asked twice. An answer is checked here before any loop sees it:
-whatever is wrong with it, the verdict is "no change", with the reason.
+A question quotes memories as data and names the form of its answer; its id is a hash of all it
+shows, so it is never asked twice. Whatever is wrong with an answer, the verdict is "no change",
+with the reason.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """What a merge by plain git can leave, which knows names and not memories: two names that differ
 only in case, and one memory in two files.
 
-Only what such a merge (or rebase) brought together is put right: what one side had already is that
-side's own. It is done by what is in the tree alone, so two machines that tidy up the same tree get
-the same one.
+What one side had already is that side's own. It is done by what is in the tree alone, so two
+machines that tidy up the same tree get the same one.
 """
 
 from __future__ import annotations

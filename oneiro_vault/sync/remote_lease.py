@@ -1,11 +1,10 @@
 """The lease among machines: a ref on the remote that says who dreams, taken by compare-and-swap,
 kept by signs of life, given back at the end.
 
-Nobody's clock is compared with another's. The holder moves the ref every so often; a machine that
-has seen it stand still for longer than the holder promised, by its own clock, takes it over. The
-holder stops a good while before that, and the numbers (fences), which only grow, tell a late one's
-commits. A run of a loop that is not there yet gives way, before anything is joined: to one that was
-sent first, and to that of a machine which took the lease after it. Its decisions are taken back by
+Nobody's clock is compared with another's: a machine that has seen the ref stand still for longer
+than the holder promised takes it over. The numbers (fences), which only grow, tell a late holder's
+commits. A run that is not there yet gives way, before anything is joined, to one that was sent
+first and to that of a machine which took the lease after it: its decisions are taken back by
 commits of their own.
 """
 

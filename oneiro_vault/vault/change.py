@@ -1,8 +1,5 @@
-"""What a writer wants, as data: file changes plus the operation that explains them.
-
-A writer never touches a file. It hands `Change`s and one `Operation` to `Vault.apply`, which turns
-them into one commit.
-"""
+"""What a writer wants, as data: `Change`s and one `Operation`, which `Vault.apply` turns into one
+commit."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 device and month, only ever appended to.
 
 Events wait in `<git dir>/oneiro/pending.jsonl` and ride along in the next commit, exactly once: the
-file is renamed before it is folded, and the journal's intent names its digest, so that a crash on
-either side of the commit neither loses nor doubles an event.
+file is renamed before it is folded, and the journal's intent names its digest.
 """
 # pathlib is left out here: append-only descriptors.
 # ruff: noqa: PTH104, PTH105, PTH116

@@ -1,5 +1,5 @@
 """Which vault-relative paths may be touched at all, which the tool may invent, and which hold
-notes. Pure: no disk."""
+notes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What a capture is, and when one still waits to become memories: said once, for the queue and for
-the loop that encodes."""
+"""What a capture is, and when one still waits to become memories."""
 
 from __future__ import annotations
 

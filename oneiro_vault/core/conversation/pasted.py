@@ -1,13 +1,12 @@
 """Which parts of what a person typed are somebody else's words: quotations, code, mails, pages,
 logs and whatever else was pasted.
 
-Whose words a line has cannot be seen from what it says, since whoever plants it chooses that; what
-can be seen is that a turn holds more than what was typed. Where anything in it hints at that, only
-its first line is the person's, and not even that where a later line may speak of it. What a person
-marks off (a fence, quoted lines, quotation marks) hints at nothing. In doubt it is foreign: a fact
+Whoever plants a line chooses what it says; what can be seen is that a turn holds more than what was
+typed. Where anything hints at that, only its first line is the person's, and not even that where a
+later line may speak of it; what a person marks off hints at nothing. In doubt it is foreign: a fact
 then has less trust than it could have, while a planted line never has more. What begins inside a
-line without any mark is told from the person's words by a trained tagger (`tagging`); as it may be
-wrong, such words are not passed over, only trusted less.
+line without any mark a trained tagger tells (`tagging`); as it may be wrong, such words are only
+trusted less.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Which words of a line that somebody typed are not their own: a linear-chain sequence tagger.
 
-Nothing marks where a mail, a chat or somebody's text begins within a line, so this is learned:
-`make train` fits a conditional random field over the words, what stands around them and how they
-are written, from lines in `tests/corpora/typed` and `tests/corpora/months`. The weights are data.
+Nothing marks where a mail or a chat begins within a line, so this is learned: `make train` fits a
+conditional random field, from lines in `tests/corpora/typed` and `tests/corpora/months`.
 """
 
 from __future__ import annotations

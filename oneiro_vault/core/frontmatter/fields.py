@@ -1,9 +1,5 @@
-"""What each key of the frontmatter holds, said for people, and the check that a value given by a
-caller must pass.
-
-Reading is lenient (`memory.parse` keeps a note with a wrong value readable and names the key); what
-is written is strict.
-"""
+"""What each key of the frontmatter holds, said for people, and the strict check of what is written
+(`memory.parse` reads leniently)."""
 
 from __future__ import annotations
 

@@ -1,12 +1,10 @@
-"""What can be read of a note whose frontmatter is no YAML or whose bytes are no UTF-8: all of its
-words, and the plain lines of the block; and what is wrong with it, with the mend where it can only
-be one: a value in quotes.
+"""What can be read of a note whose frontmatter is no YAML or whose bytes are no UTF-8; and what is
+wrong with it, with the mend where it can only be one: a value in quotes.
 
-What is salvaged is for finding and showing only; nothing is ever written on its strength. A line
-may say what a note is called, when it came to be and what it is about. It never says who is to be
-trusted, what is always loaded or which memory this is: that is taken from the last good version,
-and where there was none the note is an untyped one from outside. A status counts only where it
-takes the note out of service.
+It is for finding and showing only; nothing is ever written on its strength. A line may say what a
+note is called, when it came to be and what it is about, never who is to be trusted, what is always
+loaded or which memory this is: that is taken from the last good version. A status counts only where
+it takes the note out of service.
 """
 
 from __future__ import annotations

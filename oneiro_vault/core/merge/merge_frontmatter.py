@@ -1,10 +1,10 @@
 """Three versions of a frontmatter become one, key by key: what one side changed is taken, spelling
-and comments with it; where both changed the same key its own rule decides. Lists are sets against
-the base, dates and trust go to the safe end, everything else to the first side.
+and comments with it; where both changed a key its own rule decides. Lists are sets against the
+base, dates and trust go to the safe end, everything else to the first side.
 
-A merge driver is started for every note, and YAML takes as long to load as the rest of it. So a
-frontmatter in the plain style that this program writes itself is read here by its lines, values as
-they are spelled; `merge_yaml` reads all others.
+A merge driver is started for every note, and YAML takes as long to load as the rest of it: the
+plain style that this program writes itself is read here by its lines; `merge_yaml` reads all
+others.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""Three versions of a file become one that holds the words of both: the git merge driver's and
-`sync`'s one function.
+"""Three versions of a file become one that holds the words of both, for the git merge driver and
+`sync`.
 
-The result does not depend on which side is called ours, so two machines that merge the same pair
-get the same bytes. A side that is a merge of the other already goes first, then a person's before a
-machine's, then the later `timestamp`, then the greater bytes: it keeps its place where both changed
-the same thing, and the other's words stand right below in a `> [!conflict]` callout. A person's
-side is told from the file alone: its words changed and its `timestamp` did not, which every machine
-moves.
+Two machines that merge the same pair get the same bytes: a side that is a merge of the other
+already goes first, then a person's before a machine's (its words changed and its `timestamp` did
+not), then the later `timestamp`, then the greater bytes. It keeps its place where both changed the
+same thing, and the other's words stand right below in a `> [!conflict]` callout.
 """
 
 from __future__ import annotations

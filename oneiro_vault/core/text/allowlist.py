@@ -1,11 +1,9 @@
 """Which sentences may stand in the orientation without anybody who understands them: a few closed
-shapes about somebody with a name.
+shapes about somebody with a name (`allowlist.toml`).
 
-A whitelist by construction: `Name verb object`, a closed list of verbs, each with its own shape of
-object, one verb a sentence, nobody else who does anything, and no word that belongs to whoever
-answers, to what may be done, or to how anything is said. What fits no shape is not wrong; it only
-waits for a judge. A trait of answers has a vocabulary of its own, in which nothing else can be
-said.
+`Name verb object`, one verb a sentence, nobody else who does anything, and no word that belongs to
+whoever answers, to what may be done, or to how anything is said. What fits no shape only waits for
+a judge.
 """
 
 from __future__ import annotations

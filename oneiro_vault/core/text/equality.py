@@ -1,13 +1,11 @@
 """Are two texts the same words, written differently? For whoever must decide without a model, and
-would rather not know than be wrong. Below it: when two memories are one, by the very same words or
-by all of the same words.
+would rather not know than be wrong.
 
 Every character counts, but for a closed list of ways to write one thing: how wide a space is, the
-marks of a list, bold type, typographic quotation marks, the full stop at the end; and in plain
-English the first letter of a sentence, contractions, and the spelling of small numbers, dates,
-times of day and units. Whatever is not on the list (a comma, an article, a sign, an accent, one
-more sentence) may mean something, and is a difference. Words in another order are another text, and
-what may be code is compared as it stands.
+marks of a list, bold type, quotation marks, the full stop at the end; and in plain English the
+first letter of a sentence, contractions, and the spelling of small numbers, dates, times and units.
+Whatever is not on the list may mean something, and is a difference; what may be code is compared as
+it stands.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Which language a text is in, which of its words say nothing by themselves, and what its words are
 without their endings.
 
-A language is told by its function words: there are some in nearly every sentence, and they are
-needed anyway to leave them out of a question. "" stands for English, and for a text too short to
-tell. The stemmers and the lists of words come from kept libraries and are loaded when a text may be
-in another language than English.
+A language is told by its function words. "" stands for English, and for a text too short to tell.
+Stemmers and lists are loaded when a text may be in another language.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 have.
 
 `6,400`, `6.400`, `6400` and `6.4k` are one number, as are `7pm` and `19:00`, `v2` and `version 2`,
-`3` and `drei`. A day that a text names may stand in its ground as a date, as a day of the month
-("the 20th"), or be near the day on which it was said ("tomorrow").
+`3` and `drei`. A day may stand in its ground as a date, as a day of the month, or be near the day
+on which it was said.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Does a text say the contrary of another? What each denies, in the languages whose words of denial
 are listed here.
 
-Only what is beyond doubt is told: the same thing denied in one and stated in the other. What is
-denied in other words (`vegetarian` for "does not eat meat") is no contradiction.
+Only what is beyond doubt is told: the same thing denied in one and stated in the other, not in
+other words (`vegetarian` for "does not eat meat").
 """
 
 from __future__ import annotations

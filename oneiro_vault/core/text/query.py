@@ -1,9 +1,8 @@
 """What a question asks for: its content words, its names, and an FTS5 expression that no text can
 break.
 
-The index stores text in FTS5 under `tokenize='porter unicode61 remove_diacritics 2'`, after
-`segment`, so that text without spaces between its words (Chinese, Japanese, Korean particles, Thai)
-can be found by pairs of characters.
+The index stores text under `tokenize='porter unicode61 remove_diacritics 2'`, after `segment`, so
+that scripts without spaces can be found by pairs of characters.
 """
 
 import re

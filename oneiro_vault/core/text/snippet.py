@@ -1,7 +1,7 @@
 """The line of a text that answers a question best, and where the question's words stand in it.
 
-Words are compared by a light stem (those of other languages than English by their own), so that
-"restored" shows why a question about "restore" found it; finding itself is the index's job.
+Words are compared by a light stem, so that "restored" shows why a question about "restore" found
+it; finding itself is the index's job.
 """
 
 from __future__ import annotations

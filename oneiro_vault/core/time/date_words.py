@@ -1,9 +1,8 @@
-"""Dates in words that are not read by `date_ranges` itself: put into English for it, or read by
-dateparser, within bounds.
+"""Dates in words that `date_ranges` does not read itself: put into English for it, or read by
+dateparser.
 
-dateparser by itself tries every language it knows on any text and builds a dictionary for each: 1.5
-s for two words of nonsense. Here a list of the words that date expressions are made of says first
-which few languages a text can be in; nonsense is in none.
+dateparser tries every language it knows on any text: 1.5 s for two words of nonsense. A list of the
+words that dates are made of says first which few languages a text can be in.
 """
 
 from __future__ import annotations

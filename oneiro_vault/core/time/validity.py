@@ -1,9 +1,7 @@
-"""What was true when: the time for which a memory holds, by what it says itself and by what took
-its place.
+"""What was true when, by what a memory says itself and by what took its place.
 
-A memory holds from its `valid_from`, else from `created` (nobody says that it held before it was
-learned or happened), until its `valid_until`, or until what replaced it began to hold when that was
-earlier. What was never replaced holds still.
+It holds from its `valid_from`, else from `created`, until its `valid_until`, or until what replaced
+it began to hold when that was earlier.
 """
 
 from __future__ import annotations

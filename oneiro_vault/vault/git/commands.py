@@ -1,9 +1,5 @@
 """git as a program, through GitPython's command interface: fixed arguments, nothing of the caller's
-git environment, no prompt, no pager.
-
-For what the hot path never needs: history, root commits, packs, checks, other machines. GitPython's
-index and commit API is never used.
-"""
+git environment, no prompt, no pager. GitPython's index and commit API is never used."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """The other copy of a vault, by git's own programs: which one, what is there, sending ours, and
 when we were last at one. No history is forced, no person is asked.
 
-What was seen there last is kept under `refs/oneiro/seen/`, so that a history that was rewritten is
-noticed even when somebody fetched by hand in between; what it replaced is kept under
-`refs/oneiro/rescue/`.
+What was seen there last is kept under `refs/oneiro/seen/`, so that a rewritten history is noticed
+even when somebody fetched by hand; what it replaced is kept under `refs/oneiro/rescue/`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The git room's objects and refs, on pygit2, and how a repository is made and found.
 
-A commit is made through trees, never through the index: the person's staging area is not involved,
-and 50,000 notes cost no more than the few folders along the changed paths. `move` is a true
-compare-and-swap (libgit2 compares under the ref's lock).
+A commit is made through trees, never through the index: a person's staging area is not involved,
+and 50,000 notes cost no more than the few folders along the changed paths.
 """
 
 from __future__ import annotations

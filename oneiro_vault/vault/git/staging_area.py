@@ -1,5 +1,4 @@
-"""The index of the work tree: what a person has staged, and what git believes to be on disk. Read
-often, written rarely and in one go."""
+"""The index of the work tree: what a person has staged, and what git believes to be on disk."""
 
 from __future__ import annotations
 

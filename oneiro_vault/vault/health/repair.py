@@ -1,12 +1,9 @@
 """Damaged and missing objects: which notes they hit, and how they are made good, from the files on
 disk where they are the same, else from a remote. Nothing is deleted.
 
-Every object that a ref leads to is read (seconds for ten thousand notes), so it is done only where
-`git fsck` has found something.
-
-git never fetches again what it believes it has, and a remote may hold what was purged here; so
-everything is fetched into a repository of its own that is thrown away, and only what is missing is
-taken over from there.
+Every object that a ref leads to is read, so it is done only where `git fsck` has found something. A
+remote may hold what was purged here: everything is fetched into a repository that is thrown away,
+and only what is missing is taken over.
 """
 # pathlib is left out here: one rename over an existing file.
 # ruff: noqa: PTH105

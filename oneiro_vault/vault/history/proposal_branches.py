@@ -1,9 +1,7 @@
-"""Commits beside the branch: what a run of loops proposes stands on a branch of its own until a
-person has decided.
+"""What a run of loops proposes, on a branch of its own until a person has decided.
 
-A proposal is made through the same objects as every commit, and moves only its own ref: no work
-tree (a throw-away one would check every note out once more for nothing), no index, no file on disk.
-So it needs no journal either: a crash leaves objects that nothing leads to.
+A proposal moves only its own ref: no work tree, no index, no file on disk, and so no journal: a
+crash leaves objects that nothing leads to.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What was purged, told by the ledgers of the tip, and whether a file is one of those: git can
-bring it back by joining an old copy.
+"""What was purged, told by the ledgers, and whether a file is one of those: git can bring it back
+by joining an old copy.
 
-Such a file lies on the disk until a person has purged it again, and nobody reads it: it is not
-indexed, shown or committed. It is known by its bytes, by its id, or by its words; a note that said
-the same when the other was purged and stayed, or that a person remembered again since, is none.
+Such a file lies on the disk until a person has purged it again, and is not indexed, shown or
+committed. It is known by its bytes, by its id, or by its words; a note that stayed when the other
+was purged, or that a person remembered again since, is none.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Erasure: history is written anew without what a trace names, and what led to the old one is
-cleared away.
+cleared away. Only a person starts it.
 
-The one operation that rewrites history, and only a person starts it. No copy of what goes is kept:
-the plan on disk, by which an interrupted purge is finished, holds ids, lengths and clean versions
-only. It exists as long as a purge is not finished, and nothing is written to the vault until then.
+No copy of what goes is kept: the plan on disk, by which an interrupted purge is finished, holds
+ids, lengths and clean versions only. Until then nothing is written to the vault.
 """
 
 from __future__ import annotations

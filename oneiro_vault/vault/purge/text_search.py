@@ -1,9 +1,8 @@
 """Finding a text however a file writes it, and taking it out so that the file stays readable.
 
-A text is found in any case, composed or decomposed, folded over lines, quoted for Markdown, YAML or
-JSON, percent-encoded, in UTF-16 or Latin-1, with soft hyphens or zero-width characters in it, and
-as a file name makes it of itself. It is not found in other words, in base64, in what is compressed
-or encrypted, or in a picture of it.
+In any case, composed or decomposed, folded over lines, quoted for Markdown, YAML or JSON,
+percent-encoded, in UTF-16 or Latin-1, with invisible characters in it, and as a file name; not in
+other words, in base64, in what is compressed or encrypted, or in a picture.
 """
 
 from __future__ import annotations

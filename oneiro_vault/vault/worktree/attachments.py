@@ -1,4 +1,4 @@
-"""Files that notes refer to, named by what they hold: so each is stored once, and a flipped byte is
+"""Files that notes refer to, named by what they hold: each is stored once, and a flipped byte is
 found."""
 
 from __future__ import annotations

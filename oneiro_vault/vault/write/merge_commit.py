@@ -1,9 +1,7 @@
-"""Two histories become one: what was decided about every file becomes one commit with two parents,
-through the writer and its journal.
+"""Two histories become one commit with two parents, through the writer and its journal.
 
-The order of `writer` holds; what may be in the way is looked at first, with the write lock held: a
-person's text that is on disk only goes into history before, and the joining is decided anew; what a
-person has staged, or is in the middle of, stops it.
+What may be in the way is looked at first: a person's text that is on disk only goes into history
+before, and the joining is decided anew; what they have staged, or are in the middle of, stops it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """The door's lock: one writer at a time, everything repaired before and settled after, and nobody
 while history is gone that the journal's witness knows (a reset, an amend, filter-repo).
 
-What counts there is what would be lost: as long as every note of the witnessed commit is still
-somewhere in the branch's history (a message was amended, commits were squashed or rebased, with
-merged words at that), nobody is stopped. Otherwise nothing is written until a person has said what
-is meant.
+As long as every note of the witnessed commit is still somewhere in the branch's history (a message
+was amended, commits were squashed or rebased), nobody is stopped. Otherwise nothing is written
+until a person has said what is meant.
 """
 
 from __future__ import annotations
