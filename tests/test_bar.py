@@ -338,7 +338,7 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "http/test_login.py::test_a_good_answer_names_its_issuer_too",
         "http/test_attacks.py::test_a_token_in_the_address_is_refused_even_beside_a_good_one",
         "http/test_attacks.py::test_without_a_good_token_it_is_401_and_says_where_to_get_one",
-        "http/auth/test_grants.py::test_a_code_is_old_after_a_minute",
+        "http/auth/test_access_tokens.py::test_a_code_is_old_after_a_minute",
     )),
     44: ("service keys: hashed, shown once, every cell of role and tool, limited, revoked within "
          "a second", (
@@ -346,8 +346,8 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "http/test_attacks.py::test_every_cell_of_role_and_route_writes_only_where_it_may",
         "http/test_attacks.py::test_a_revoked_key_is_dead_within_a_second",
         "http/test_listen_tcp.py::test_new_settings_are_taken_up_by_the_same_process",
-        "cli/commands/machines/test_keys.py::test_a_key_is_shown_once",
-        "http/auth/test_service_keys.py::test_the_secret_is_nowhere_on_the_disk",
+        "cli/commands/test_keys.py::test_a_key_is_shown_once",
+        "http/auth/test_access_tokens.py::test_the_secret_is_nowhere_on_the_disk",
     )),
     45: ("secrets: found before the commit on every way in; in no log, no trace, no error; what "
          "is private in nothing at all", (
@@ -362,7 +362,7 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "vault/secrets/test_secret_scan.py::test_what_only_looks_like_one_is_none",
         "bar/test_secrets.py::test_what_callers_send_is_in_no_log",
         "bar/test_secrets.py::test_what_is_private_is_nowhere",
-        "http/auth/test_service_keys.py::test_the_secret_is_nowhere_on_the_disk",
+        "http/auth/test_access_tokens.py::test_the_secret_is_nowhere_on_the_disk",
         "http/test_attacks.py::test_the_audit_log_says_who_did_what_and_never_a_word",
         "mcp/tools/test_tool.py::test_a_call_is_logged_without_its_words",
         "operations/remember/test_store_captures.py::test_private_words_never_reach_the_repository",

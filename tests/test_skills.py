@@ -14,7 +14,7 @@ from skills_ref import read_properties, validate
 from tokenizers import Tokenizer
 
 from oneiro_vault.cli.main import cli
-from oneiro_vault.clients import entries
+from oneiro_vault.clients import edit
 from oneiro_vault.hook.program import EVENTS
 from oneiro_vault.mcp.tools.change_tools import Changing
 from oneiro_vault.mcp.tools.recall_tools import Recalling
@@ -123,4 +123,4 @@ def test_no_line_tells_a_model_who_it_is(path: Path) -> None:
 
 
 def test_every_hook_that_setup_installs_is_one_the_program_knows() -> None:
-    assert set(entries.HOOKS) == EVENTS
+    assert set(edit.HOOKS) == EVENTS

@@ -1,14 +1,18 @@
-"""What every command has at hand: the command line's surroundings, the vault it means, and a way to
-call its operations."""
+"""What every command has at hand: its surroundings, the vault it means, a way to call operations,
+and the text a person gives: as arguments, on standard input, in an editor."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from oneiro_vault.api import Calls, Progress
 from oneiro_vault.cli.output import ElsewhereError, Style
@@ -25,8 +29,7 @@ _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 
 @dataclass
 class Face:
-    """One command line under way. `home` is set inside the owner: the only vault it can answer for,
-    and the way to it."""
+    """One command line under way. `home` is set inside the owner: its vault, and the way to it."""
 
     request: Request
     make: Callable[[Path, Settings, bool, bool], VaultSession]
@@ -112,8 +115,7 @@ class Face:
             raise ElsewhereError
 
     def person(self, what: str, hint: str) -> None:
-        """This command (`what`: "can purge") is a person's: it wants a terminal. Raises
-        InvalidInput."""
+        """This command (`what`: "can purge") wants a person's terminal. Raises InvalidInput."""
         self.at_home()
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise InvalidInput(
@@ -136,8 +138,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _check_text(params: Mapping[str, Any]) -> None:
-    """Arguments that are not valid text stop here, with a name, instead of somewhere in the
-    middle."""
+    """Arguments that are not valid text stop here, with a name."""
     for name, value in params.items():
         for part in value if isinstance(value, list | tuple) else [value]:
             if isinstance(part, Mapping):
@@ -148,3 +149,51 @@ def _check_text(params: Mapping[str, Any]) -> None:
                     kept="Nothing was changed.",
                     hint="Save it as UTF-8.",
                 )
+
+
+def words(face: Face, given: tuple[str, ...], draft: Callable[[], str] = str) -> str:
+    """The arguments joined, or `-` for standard input; without any, an editor on a terminal."""
+    if given and given != ("-",):
+        return " ".join(given)
+    face.at_home()
+    if given or not sys.stdin.isatty():
+        return from_stdin()
+    return edited(face, draft())
+
+
+def edited(face: Face, start: str) -> str:
+    """What a person writes in their editor, in a file that stays until the command has
+    succeeded."""
+    handle, name = tempfile.mkstemp(prefix="oneiro-", suffix=".md")
+    face.draft = Path(name)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(start)
+    try:
+        click.edit(filename=name)
+    except click.ClickException as error:
+        raise InvalidInput(
+            f"the editor did not work: {error.message}",
+            kept="Nothing was changed.",
+            hint="Set EDITOR.",
+        ) from error
+    text = decode(face.draft.read_bytes(), "what the editor saved")
+    if not text.strip() or text == start:
+        raise InvalidInput("no text was saved in the editor", kept="Nothing was changed.")
+    return text
+
+
+def from_stdin() -> str:
+    """All of standard input, which must be UTF-8."""
+    return decode(sys.stdin.buffer.read(), "standard input")
+
+
+def decode(data: bytes, source: str) -> str:
+    """Strict UTF-8; raises InvalidInput that names the source and the byte."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"{source} is not UTF-8 (byte {error.start})",
+            kept="Nothing was changed.",
+            hint="Convert it, for example with iconv.",
+        ) from error

@@ -1,5 +1,4 @@
-"""The command `oneiro`: global options (accepted before and after the command) and commands that
-are imported when they are used."""
+"""The command `oneiro`: global options, and commands that are imported when they are used."""
 
 from __future__ import annotations
 
@@ -15,37 +14,37 @@ from oneiro_vault.cli.context import Face
 
 GROUPS: Final[dict[str, dict[str, str]]] = {
     "Every day": {
-        "init": "daily.init", "demo": "daily.demo", "remember": "daily.remember",
-        "recall": "daily.memories",
-        "show": "daily.memories", "list": "daily.memories", "reframe": "daily.memories",
-        "forget": "daily.memories",
-        "restore": "daily.memories", "orient": "daily.orient", "flags": "daily.orient",
-        "ratify": "daily.orient",
-        "capture": "programs", "status": "machines.serve", "help": "daily.guides",
+        "init": "init", "demo": "demo", "remember": "remember",
+        "recall": "memories",
+        "show": "memories", "list": "memories", "reframe": "memories",
+        "forget": "memories",
+        "restore": "memories", "orient": "memories", "flags": "memories",
+        "ratify": "memories",
+        "capture": "programs", "status": "serve", "help": "guides",
     },
     "History": {
-        "log": "story", "why": "story", "blame": "diffs",
-        "diff": "diffs", "undo": "story",
-        "strength": "story", "pr-summary": "maintenance",
+        "log": "history", "why": "history", "blame": "history",
+        "diff": "history", "undo": "history",
+        "strength": "history", "pr-summary": "maintenance",
     },
     "Dreams and review": {
-        "dream": "dream", "runs": "dream", "review": "review",
+        "dream": "dream", "runs": "dream", "review": "dream",
         "schedule": "dream",
     },
     "Machines": {
-        "setup": "machines.setup", "sync": "machines.sync", "clone": "machines.sync",
-        "serve": "machines.serve", "stop": "machines.serve",
-        "keys": "machines.keys", "trust": "daily.guides",
+        "setup": "programs", "sync": "sync", "clone": "sync",
+        "serve": "serve", "stop": "serve",
+        "keys": "keys", "trust": "guides",
     },
     "Care": {
-        "doctor": "maintenance", "check": "maintenance", "stats": "story",
-        "settings": "daily.guides",
-        "reindex": "maintenance", "adopt": "maintenance", "purge": "purge",
+        "doctor": "maintenance", "check": "maintenance", "stats": "history",
+        "settings": "guides",
+        "reindex": "maintenance", "adopt": "maintenance", "purge": "maintenance",
     },
     "Programs call these": {
         "mcp": "programs", "hook": "programs",
-        "merge-driver": "programs", "watch": "machines.serve",
-        "completion": "daily.init",
+        "merge-driver": "programs", "watch": "serve",
+        "completion": "init",
     },
 }  # fmt: skip
 """Commands as --help shows them: heading -> command -> module of this package that holds it."""

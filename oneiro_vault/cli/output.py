@@ -1,4 +1,4 @@
-"""What a command returns. Commands never print: the same code runs in the client and in the owner's
+"""What a command returns. Commands never print: they run in the client and in the owner's
 threads."""
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ _JOINED = "\u0590-\u1fff\u2600-\u27bf\ufe0f\U0001f000-\U0001faff"
 _UNSEEN = re.compile(
     rf"[\u00ad\u200b\u2060\ufeff]|(?<![{_JOINED}])[\u200c\u200d]|[\u200c\u200d](?![{_JOINED}])"
 )
-"""What a text may hold and nobody sees."""
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufff0-\ufffb"
     # turns the direction of writing round, and so what a line seems to say
@@ -33,8 +32,7 @@ _STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", 
 
 @dataclass(frozen=True)
 class Output:
-    """`text` for people and `data` for --json; `note` goes to standard error in both; `code` is the
-    exit code."""
+    """`text` for people, `data` for --json, `note` for standard error in both."""
 
     text: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -43,8 +41,7 @@ class Output:
 
 
 class ElsewhereError(Exception):
-    """The owner cannot run this command for a client: it needs the client's terminal, or means
-    another vault."""
+    """This command needs the client's own terminal, or means another vault."""
 
 
 def as_json(data: Mapping[str, Any]) -> str:
@@ -53,14 +50,13 @@ def as_json(data: Mapping[str, Any]) -> str:
 
 
 def safe(text: str) -> str:
-    """Text of a memory without characters that steer the reader's terminal, turn the direction of
-    writing or hide. Newlines, tabs stay."""
+    """Text of a memory without characters that steer a terminal, turn the direction of writing or
+    hide."""
     return _CONTROL.sub("�", _UNSEEN.sub("", text.replace("\r\n", "\n")))
 
 
 def settled(text: str) -> str:
-    """A whole output with nothing in it that steers a terminal but the colours of `Style`: the last
-    net under every command."""
+    """A whole output, safe but for the colours of `Style`: the last net under every command."""
     return "".join(
         part if number % 2 else safe(part) for number, part in enumerate(_OURS.split(text))
     )

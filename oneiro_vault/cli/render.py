@@ -15,8 +15,7 @@ from oneiro_vault.core.text.snippet import Finder, around
 
 
 def heading(found: Mapping[str, Any], style: Style) -> list[str]:
-    """The lines above an answer: the commit and date it speaks of, and the time for which its rows
-    held."""
+    """The lines above an answer: the commit it speaks of, and the time for which its rows held."""
     text = []
     if then := found.get("as_of"):
         text.append(style(f"as of {point(then)}", "dim"))
@@ -46,8 +45,7 @@ def left_out(found: Mapping[str, Any]) -> str:
 
 
 def since(row: Mapping[str, Any]) -> list[str]:
-    """What a reader must know of a row that is not of now: `since revised`, `held 2025-01-01 to
-    2026-03-01`, `holds from 2027-01-01`."""
+    """What is to be known of a row not of now: `since revised`, `held 2025-01-01 to 2026-03-01`."""
     now, valid = row.get("now"), row.get("valid")
     found = [f"since {line(str(now))}"] if now not in (None, "same") else []
     if valid:
@@ -73,8 +71,8 @@ _ROOM = 20
 def rows(
     found: Sequence[Mapping[str, Any]], style: Style, explain: bool = False, query: str = ""
 ) -> str:
-    """Memories, one a line: date · title · id · description; with a `query`, the line that answers
-    it below, and weaker rows apart."""
+    """Memories, one a line; with a `query`, the line that answers it below, and weaker rows
+    apart."""
     finder = Finder(analyse(query).words)
     titles = Counter(str(row["title"]).casefold() for row in found)
     found = [{**row, "alike": titles[str(row["title"]).casefold()] > 1} for row in found]
@@ -126,8 +124,7 @@ def _row(row: Mapping[str, Any], style: Style, explain: bool, finder: Finder) ->
 
 
 def _marks(row: Mapping[str, Any]) -> str:
-    """What a reader must know of a row: `[pending]`, `[superseded, faded]`; nothing for a memory in
-    full force."""
+    """`[pending]`, `[superseded, faded]`; nothing for a memory in full force."""
     status = line(str(row.get("status") or "active"))
     found = [status] if status != "active" else []
     found += [f"replaced by {short(line(row['replaced_by']))}"] if row.get("replaced_by") else []
@@ -141,12 +138,10 @@ def _marks(row: Mapping[str, Any]) -> str:
 
 
 def _window(text: str, width: int, finder: Finder) -> str:
-    """The part of a line around the question's words that fits."""
     return cut(around(text, [spot for spot, _ in finder.spots(text)], width), width)
 
 
 def _marked(text: str, style: Style, finder: Finder) -> str:
-    """The text with the question's words emphasised."""
     done, parts = 0, []
     for (start, end), _ in finder.spots(text):
         if start >= done:
@@ -167,7 +162,6 @@ def _facts(why: Mapping[str, Any]) -> str:
 
 
 def _value(value: object) -> str:
-    """A value on one line, as one would write it down."""
     if value is None or value == [] or value == {}:
         return "none"
     if isinstance(value, bool):
@@ -359,8 +353,7 @@ _LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def workflow_commands(found: Iterable[answers.Problem]) -> str:
-    """Problems as workflow commands of GitHub Actions, worst first, since only the first ten of a
-    kind are shown."""
+    """Problems as workflow commands of GitHub Actions, which shows the first ten of a kind."""
     ordered = sorted(found, key=lambda problem: list(_LEVELS).index(problem["level"]))
     return "\n".join(_annotation(problem) for problem in ordered)
 

@@ -1,5 +1,5 @@
-"""Run a command line, here or inside the owner, and turn whatever happens into output, errors and
-an exit code."""
+"""Run a command line, here or inside the owner: whatever happens is output, errors and an exit
+code."""
 
 from __future__ import annotations
 
@@ -61,8 +61,7 @@ def inside(
 
 
 def execute(face: Face) -> Answer:
-    """Exit code, standard output, standard error of one command line. Raises only KeyboardInterrupt
-    and BrokenPipeError."""
+    """Exit code, output and errors. Raises only KeyboardInterrupt and BrokenPipeError."""
     wants_json = "--json" in face.request.argv
     try:
         found = oneiro.main(

@@ -1,5 +1,5 @@
-"""The way from a command to a vault: through the owner, started when it is not there, or in this
-process under the owner's lock."""
+"""The way from a command to a vault: through the owner, or in this process under the owner's
+lock."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ ROOM = 1 << 20
 
 
 class VaultSession:
-    """Operations of one vault, wherever they run. `start`: an owner may be started. `shows`: what
-    is waited for, on standard error."""
+    """Operations of one vault, wherever they run. `start`: an owner may be started; `shows`: what
+    is waited for."""
 
     def __init__(self, root: Path, settings: Settings, start: bool, shows: bool) -> None:
         self.root, self.settings, self.start, self.shows, self.limit = (
@@ -84,8 +84,6 @@ class VaultSession:
         return spawn.usable(self.root, waiting, self.limit)
 
     def _open_here(self, end: float) -> App | None:
-        """The vault opened in this process; others wait for us as for an owner. None when the lock
-        was not free for a moment."""
         if self._local is None:
             from oneiro_vault.app import App
 
@@ -104,8 +102,8 @@ class VaultSession:
         return self._local[1]
 
     def _reading(self) -> App:
-        """The vault on a disk that cannot be written: opened here, with its indexes in a folder
-        that goes away again."""
+        """The vault on a disk that cannot be written, its indexes in a folder that goes away
+        again."""
         if self._reader is None:
             from oneiro_vault.app import App
 
@@ -146,11 +144,7 @@ _OWED = (
 
 
 def at(path: str | os.PathLike[str]) -> VaultSession:
-    """The way to the vault at `path` for a program that stays: through its owner, which is started
-    when the settings allow it.
-
-    Raises VaultNotFound.
-    """
+    """The vault at `path` for a program that stays, through its owner. Raises VaultNotFound."""
     root = Path(path).expanduser()
     if not (root / MARK).is_file():
         raise VaultNotFound(f"there is no vault at {root}", hint=f"`oneiro init {root}` makes one.")
@@ -159,15 +153,13 @@ def at(path: str | os.PathLike[str]) -> VaultSession:
 
 
 def _has_room(folder: str) -> bool:
-    """Can something be written there? Then it is the index folder that cannot be used, and a person
-    should hear of it."""
+    """Else it is the index folder that cannot be used, and a person should hear of it."""
     found = os.statvfs(folder)
     return os.access(folder, os.W_OK) and found.f_bavail * found.f_frsize > ROOM
 
 
 class HomeSession:
-    """Inside the owner: its own App, asked for a caller with the environment `env`. `record` is
-    what the owner published about itself."""
+    """Inside the owner: its own App, for a caller with the environment `env`."""
 
     def __init__(
         self, call: Callable[..., Any], record: Mapping[str, Any], env: Mapping[str, str]

@@ -35,8 +35,7 @@ def here() -> Terminal:
 
 
 def emit(file: int, data: bytes) -> None:
-    """Write all of it, unbuffered. Raises BrokenPipeError when nobody can read it: a closed pipe,
-    no output at all, a full disk."""
+    """Write all of it, unbuffered. Raises BrokenPipeError when it cannot be."""
     view = memoryview(data)
     try:
         while view:
@@ -51,9 +50,9 @@ def encode(text: str) -> bytes:
 
 
 class Waiting:
-    """A sign that we wait for an answer, and for what; a context manager. On a terminal it appears
-    `after` a second, with a bar where something is counted, and cleans up after itself; elsewhere,
-    if `aloud`, it is a line after two seconds and another every half minute."""
+    """A sign that we wait, and for what; a context manager. On a terminal it appears `after` a
+    second, with a bar where something is counted; elsewhere, if `aloud`, it is a line after two
+    seconds and another every half minute."""
 
     frames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -86,8 +85,8 @@ class Waiting:
         self._text, self._doing, self._share = text, "", None
 
     def ticks(self) -> Waiting:
-        """From now on the sign is shown in time whatever this thread is at; for work that is not in
-        the owner."""
+        """The sign is shown in time whatever this thread is at; for work that is not in the
+        owner."""
         import threading
 
         threading.Thread(target=self._tick, name="ticks", daemon=True).start()
@@ -102,8 +101,8 @@ class Waiting:
                 return
 
     def __call__(self, doing: str | None = None, share: float | None = None) -> None:
-        """A tenth of a second or so has passed; `doing`: what keeps the answer back, "" for nothing
-        any more, and the `share` of it (0..1) that is done."""
+        """A tenth of a second or so has passed; `doing`: what keeps the answer back ("": nothing
+        any more), and the `share` of it (0..1) that is done."""
         if doing is not None:
             self._doing, self._share = doing, share
         text, waited = self._doing or self._text, self._clock() - self._began
@@ -141,7 +140,6 @@ class Waiting:
 
 
 def leave_quietly() -> int:
-    """Nobody reads our output any more: end without a word, also from the interpreter's last
-    flush."""
+    """Nobody reads us any more: end without a word, also from the interpreter's last flush."""
     sys.stdout = sys.stderr = None
     return PIPE_CLOSED

@@ -1,2 +1,1 @@
-"""Floor 3: the programs models run in: where each keeps its settings, what of ours goes in, and
-taking it out again without a trace."""
+"""Floor 3: the programs models run in: what of ours goes into their settings, and out again."""

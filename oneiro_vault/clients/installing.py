@@ -19,10 +19,10 @@ from typing import Any, Final
 
 from mcp import ClientSession, StdioServerParameters, stdio_client
 
-from oneiro_vault.clients import edit, entries, own_files, settings_files
-from oneiro_vault.clients.entries import Trouble
+from oneiro_vault.clients import edit, settings_files
+from oneiro_vault.clients.edit import Trouble
 from oneiro_vault.clients.known_clients import CLIENTS, Client, Machine, Ours, Target
-from oneiro_vault.clients.own_files import Written
+from oneiro_vault.clients.settings_files import Written
 from oneiro_vault.errors import ForeignFile, InvalidInput, LockTimeout, shown
 
 _TAIL: Final = 300
@@ -77,7 +77,6 @@ def greet(command: Sequence[str], env: Mapping[str, str], seconds: float = 60.0)
 
 
 def _first(error: BaseException) -> BaseException:
-    """The cause within groups of errors."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
@@ -226,9 +225,9 @@ def _planned(target: Target, leaves: bool, written: Written) -> Edit:
             after = _whole(target, leaves, before, written.get(path))
         elif target.style == "block":
             after = (
-                own_files.without_block(before, target.content)
+                settings_files.without_block(before, target.content)
                 if leaves
-                else own_files.with_block(before, target.content, target.values)
+                else settings_files.with_block(before, target.content, target.values)
             )
         elif leaves:
             after = None if before is None else edit.drop(before, target.wants, target.style)
@@ -314,11 +313,10 @@ def _checks(target: Target, env: Mapping[str, str]) -> list[Mapping[str, Any]]:
                 "reason": f"{target.path} has lost the entry again: another program wrote it",
             }
         ]
-    return [{"what": "server"} | asdict(greet(entries.words(entry), env))]
+    return [{"what": "server"} | asdict(greet(edit.words(entry), env))]
 
 
 def _notes(name: str, targets: Sequence[Target]) -> list[str]:
-    """What a person should hear about the state the client is in."""
     if name != "claude-code":
         return []
     settings = json.loads(
@@ -326,7 +324,7 @@ def _notes(name: str, targets: Sequence[Target]) -> list[str]:
     )
     plugins = settings.get("enabledPlugins")
     enabled = (
-        [plugin for plugin, on in plugins.items() if on and plugin.split("@")[0] == entries.NAME]
+        [plugin for plugin, on in plugins.items() if on and plugin.split("@")[0] == edit.NAME]
         if isinstance(plugins, dict)
         else []
     )

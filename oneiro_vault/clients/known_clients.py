@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from oneiro_vault.clients.entries import Want, hooks, server
+from oneiro_vault.clients.edit import Want, hooks, server
 
 
 @dataclass(frozen=True)

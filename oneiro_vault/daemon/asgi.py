@@ -1,5 +1,5 @@
-"""The owner's ASGI app: the JSON API, the thin client's command line, status and stop. Other faces
-are mounted here as well."""
+"""The owner's ASGI app: the JSON API, the thin client's command line, status and stop, and the MCP
+server, made at the first request (a second and 25 MB), run in the owner's loop and threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
@@ -24,10 +24,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from oneiro_vault.daemon import protocol
 from oneiro_vault.daemon.lifetime import Life
-from oneiro_vault.errors import InvalidInput, OneiroError
+from oneiro_vault.errors import InvalidInput, OneiroError, OwnerProblem
 
 if TYPE_CHECKING:
     from oneiro_vault.app import App
+    from oneiro_vault.mcp.transports import Receive, Send, Served
 
 log = logging.getLogger("oneiro.owner")
 BEAT_SECONDS = 1.0
@@ -110,7 +111,7 @@ class Desk:
         return await self.plain(op, params, env)
 
     async def capture(self, request: HttpRequest) -> Response:
-        """`capture` for a program on this machine: what it sends is never a person's own word."""
+        """`capture` for a program on this machine: never a person's own word."""
         try:
             params = params_of(await request.body())
         except InvalidInput as error:
@@ -242,8 +243,7 @@ def params_of(body: bytes) -> dict[str, Any]:
 
 
 def _surroundings(request: HttpRequest) -> dict[str, str] | None:
-    """The environment of a caller that the socket or the token has proved to be of our user:
-    programs are looked for on its PATH."""
+    """The environment of a caller proved to be of our user: programs are looked for on its PATH."""
     packed = request.headers.get(protocol.SURROUNDINGS_HEADER) if request.scope.get(OURS) else None
     try:
         return None if packed is None else protocol.unpack_surroundings(packed)
@@ -252,11 +252,8 @@ def _surroundings(request: HttpRequest) -> dict[str, str] | None:
 
 
 class Gate:
-    """In front of everything: counts requests, turns strangers and other versions away, and ends an
-    owner whose files are gone.
-
-    A Unix socket proves the user by itself; on a loopback port every request must carry `token`.
-    """
+    """In front of everything: counts requests, turns strangers and other versions away, ends an
+    owner whose files are gone. A Unix socket proves the user; on a loopback port `token` does."""
 
     def __init__(self, inner: ASGIApp, life: Life, token: str = "") -> None:
         self.inner, self.life, self.token = inner, life, token
@@ -296,8 +293,8 @@ def build(
     routes: Sequence[BaseRoute] = (),
     token: str = "",
 ) -> Starlette:
-    """The whole ASGI app of an owner; `routes` are further faces (MCP, web); `token` is needed
-    where the listener proves nothing."""
+    """The whole ASGI app of an owner. `routes`: further faces; `token`: where the listener proves
+    nothing."""
     desk = Desk(app, life, run_cli, pools or Pools())
     own = [
         Route("/status", desk.status),
@@ -337,11 +334,8 @@ class QuietServer(uvicorn.Server):
 
 
 def http_server(asgi: ASGIApp, grace: int, **more: Any) -> QuietServer:
-    """A server that lets requests under way finish for `grace` seconds when it ends;
-    `serve(sockets=[…])` runs it.
-
-    `more`: what a face wants different, as `uvicorn.Config` takes it.
-    """
+    """A server that gives requests under way `grace` seconds when it ends. `more`: as
+    `uvicorn.Config` takes it."""
     usual: dict[str, Any] = {
         "loop": "asyncio",
         "ws": "none",
@@ -353,3 +347,114 @@ def http_server(asgi: ASGIApp, grace: int, **more: Any) -> QuietServer:
         "h11_max_incomplete_event_size": _LONGEST_HEAD,
     }
     return QuietServer(uvicorn.Config(asgi, **usual | more))
+
+
+FAREWELL = 2.0
+"""Seconds that calls under way get when the owner ends, before the streams of their clients are
+closed."""
+
+
+class McpDoor:
+    """`http` and `lines` are ASGI apps; `sets` are further tools. All but the constructor is for
+    the loop."""
+
+    def __init__(self, app: App, life: Life, pools: Pools, sets: Sequence[str] = ()) -> None:
+        self.app, self.life, self.pools, self.sets = app, life, pools, sets
+        self._opening: asyncio.Task[Served] | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._end: asyncio.Event | None = None
+        self._under_way = 0
+
+    def routes(self) -> list[Any]:
+        """Where the owner's own app serves it."""
+        return [endpoint(protocol.BRIDGE, self.lines), endpoint("/mcp", self.http)]
+
+    async def http(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Streamable HTTP. Who asks is in the scope (`core.principal.SCOPE`)."""
+        await (await self._served()).http(scope, receive, send)
+
+    async def lines(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """What `oneiro mcp` speaks; only the requests that come over it keep the owner."""
+        with self.life.request():
+            served = await self._served()
+        await served.lines(scope, receive, send)
+
+    async def call(self, op: str, params: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+        """One operation on a thread. When nobody waits any more a read is cut short, a write is
+        not."""
+        left = threading.Event()
+
+        def report(stage: str, done: int, total: int) -> None:
+            if op in protocol.READS and (left.is_set() or self.life.stopping.is_set()):
+                raise CancelledError
+            progress(stage, done, total)
+
+        self._under_way += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(
+                self.pools.of(op), self.app.call, op, dict(params), report
+            )
+        except (CancelledError, RuntimeError) as error:
+            if self.life.stopping.is_set() or isinstance(error, CancelledError):
+                raise OwnerProblem(
+                    "the owner of the vault is ending",
+                    kept="Nothing was changed.",
+                    hint="Call it again.",
+                ) from None
+            raise
+        finally:
+            self._under_way -= 1
+            left.set()
+
+    async def close(self) -> None:
+        """Let calls under way finish for a moment, then end every session."""
+        for _ in range(int(FAREWELL / 0.02)):
+            if self._under_way:
+                await asyncio.sleep(0.02)
+        if self._opening is not None:
+            self._opening.cancel()
+        if self._end is not None:
+            self._end.set()
+        if self._running is not None:
+            with suppress(Exception):
+                await self._running
+
+    async def _served(self) -> Served:
+        if self._opening is None or (
+            self._opening.done() and self._opening.exception() is not None
+        ):
+            self._opening = asyncio.create_task(self._open())
+        return await asyncio.shield(self._opening)
+
+    async def _open(self) -> Served:
+        served = await asyncio.get_running_loop().run_in_executor(None, self._make)
+        self._end, ready = asyncio.Event(), asyncio.Event()
+        self._running = asyncio.create_task(self._run(served, self._end, ready))
+        await ready.wait()
+        return served
+
+    def _make(self) -> Served:
+        from oneiro_vault.mcp.request_context import Samplers
+        from oneiro_vault.mcp.server import build
+        from oneiro_vault.mcp.transports import Served
+
+        logging.getLogger("mcp").setLevel(logging.WARNING)
+        # session ids stay out of the log
+        logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.ERROR)
+        samplers = Samplers()
+        self.app.sample_with(samplers.ask)
+        return Served(
+            build(
+                self.call,
+                listen=self.app.listen,
+                hold=self.life.request,
+                sets=self.sets,
+                samplers=samplers,
+            )
+        )
+
+    async def _run(self, served: Served, end: asyncio.Event, ready: asyncio.Event) -> None:
+        """Sessions begin and end in one task, as their scopes must."""
+        async with served.running():
+            ready.set()
+            await end.wait()

@@ -25,11 +25,9 @@ if TYPE_CHECKING:
 
 
 FIRST = 2.0
-"""Seconds a client waits for the first sign of an owner that is stopped (one that is only slow gets
-SILENCE)."""
+"""Seconds until the first sign of an owner that is stopped (one that is only slow gets SILENCE)."""
 SILENCE = 20.0
-"""Seconds without a sign of life, which a living owner sends every second, before a client gives
-up."""
+"""Seconds without a sign of life (one a second from a living owner) until a client gives up."""
 _STEP = 0.1
 
 
@@ -59,8 +57,8 @@ class FaultError(Exception):
 
 
 def owner_of(root: str) -> dict[str, str]:
-    """What the owner of the vault last said about itself (socket, pid, version, log, tools); {}
-    when there is no record."""
+    """What the owner last said about itself (socket, pid, version, log, tools); {} without a
+    record."""
     try:
         with open(locations.record_file(root), encoding="utf-8", errors="surrogateescape") as file:
             text = file.read()
@@ -92,8 +90,7 @@ def _field(text: str, name: str) -> str:
 
 
 def held(path: str) -> bool:
-    """Does an owner live? Nobody can take over a socket of ours, but a port that a dead owner left
-    may be anybody's by now."""
+    """Does an owner live? A port that a dead one left may be anybody's by now."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -121,8 +118,8 @@ def stopped(pid: int) -> bool:
 
 
 class Line:
-    """One connection for one request. `waiting` is called about ten times a second while there is
-    nothing to read."""
+    """One connection for one request. `waiting` is called ten times a second while nothing
+    comes."""
 
     def __init__(
         self, owner: dict[str, str], first: float = FIRST, waiting: Waiting | None = None
@@ -165,8 +162,7 @@ class Line:
     def send(
         self, method: str, target: str, body: bytes = b"", accept: str = "*/*", more: str = ""
     ) -> int:
-        """Send a request (`more`: whole header lines) and read the head of the answer; returns the
-        HTTP status."""
+        """Send a request (`more`: whole header lines); returns the HTTP status of the answer."""
         head = (
             f"{method} {target} HTTP/1.1\r\nHost: oneiro\r\nConnection: close\r\nAccept: "
             f"{accept}\r\n{self._head_start}"
@@ -294,8 +290,8 @@ def call(
     progress: Callable[[str, int, int], None] | None = None,
     waiting: Waiting | None = None,
 ) -> dict[str, Any]:
-    """One operation in the owner. Raises OneiroError as the operation did, UnreachedError or
-    BrokenError for the way there."""
+    """One operation in the owner. Raises OneiroError, or UnreachedError, BrokenError for the way
+    there."""
     import json
     import os
 
@@ -332,7 +328,6 @@ def call(
 
 
 def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Whole non-empty lines (the owner's sign of life is an empty one)."""
     rest = b""
     for chunk in chunks:
         *whole, rest = (rest + chunk).split(b"\n")
@@ -342,8 +337,8 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
 def status(
     owner: dict[str, str], first: float = FIRST, waiting: Waiting | None = None
 ) -> Mapping[str, Any]:
-    """The handshake: pid, version, folder; `opening` says what an owner does that cannot answer
-    more yet. Raises UnreachedError."""
+    """The handshake: pid, version, folder; `opening`: what an owner does first. Raises
+    UnreachedError."""
     import json
 
     line = Line(owner, first, waiting)

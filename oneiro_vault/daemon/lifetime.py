@@ -20,8 +20,7 @@ SETTINGS_CHANGED = "the settings changed"
 
 
 class Guard:
-    """Files that must stay the very same ones. The marker is held open so that its inode number
-    cannot be given to another file."""
+    """Files that must stay the very same ones (one held open keeps its inode number its own)."""
 
     def __init__(self, *paths: Path) -> None:
         self._stats = {path: path.lstat() for path in paths}
@@ -41,8 +40,8 @@ def _same(path: Path, known: os.stat_result) -> bool:
 
 
 class SettingsWatch:
-    """Notices that the settings in force are no longer those on disk. `tell` hears what the files
-    say wrongly, each time that changes; `read` reads them."""
+    """Notices that the settings on disk are others. `tell` hears what the files say wrongly, each
+    time that changes."""
 
     def __init__(
         self,
@@ -64,8 +63,7 @@ class SettingsWatch:
         )
 
     def changed(self) -> bool:
-        """Has a value changed? A touched file with the same values does not count, nor one that
-        became wrong: what is in force stays."""
+        """Has a value changed? One that became wrong does not count: what is in force stays."""
         stamp = self._look()
         if stamp == self._stamp:
             return False

@@ -29,8 +29,8 @@ _POLL = 0.05
 
 @dataclass(frozen=True)
 class Listener:
-    """A bound socket, not listening yet. `place` is what clients connect to: a path, or host:port,
-    which also takes the `token`."""
+    """A bound socket, not listening yet. `place`: a path, or host:port, which also takes the
+    `token`."""
 
     socket: socket.socket
     place: str
@@ -44,12 +44,9 @@ class Listener:
 
 @contextmanager
 def listening(paths: Sequence[str]) -> Iterator[Listener]:
-    """Listen at the first of the paths whose file system takes a socket, else on a loopback port
-    (no AF_UNIX, no path that can).
-
-    Whoever holds the owner lock may remove a stale socket. Raises OwnerProblem for a folder that is
-    not ours alone.
-    """
+    """Listen at the first of the paths that can have a socket, else on a loopback port. For the
+    holder of the owner lock: a stale socket goes. Raises OwnerProblem for a folder that is not ours
+    alone."""
     bound = (
         next(filter(None, map(_bound, map(Path, paths))), None)
         if hasattr(socket, "AF_UNIX")
@@ -94,8 +91,7 @@ def _bound(path: Path) -> tuple[socket.socket, Path] | None:
 
 
 def private_folder(folder: Path) -> None:
-    """Make sure that nobody else can put a socket here. Raises OwnerProblem for a folder that is
-    not ours alone."""
+    """Make sure that nobody else can put a socket here. Raises OwnerProblem."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
@@ -112,11 +108,8 @@ def private_folder(folder: Path) -> None:
 def opening(
     listener: Listener, about: Mapping[str, Any], stop: Callable[[], None]
 ) -> Iterator[None]:
-    """Answer at a bound socket until the block ends; what comes after that waits for whoever serves
-    it next.
-
-    `about` is what `/status` says besides; `stop` is called after the answer to `/stop`.
-    """
+    """Answer at a bound socket until the block ends; what comes then waits for whoever serves it
+    next. `about`: what `/status` says besides; `stop` is called after the answer to `/stop`."""
     listener.socket.listen(protocol.BACKLOG)
     server = _Server(listener, about, stop)
     thread = threading.Thread(
@@ -131,8 +124,6 @@ def opening(
 
 
 class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
-    """Over a socket that somebody else has bound and will go on with."""
-
     daemon_threads = True
     block_on_close = False
 
@@ -149,13 +140,10 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request, of which only the head is read."""
-
     server: _Server
     timeout = 5
 
     def do_GET(self) -> None:
-        """`/status`."""
         if not self._ours():
             self._say(protocol.STRANGER, {"error": "not allowed"})
         elif self.path == "/status":
@@ -164,7 +152,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._say(protocol.NOT_YET, {"opening": protocol.OPENING})
 
     def do_POST(self) -> None:
-        """`/stop`; all else has to wait."""
         if self._ours() and self.path == "/stop":
             self._say(200, {"schema": protocol.SCHEMA, "stopping": self.server.about["pid"]})
             self.server.stop()

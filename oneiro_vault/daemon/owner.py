@@ -23,6 +23,7 @@ from oneiro_vault.daemon import protocol, spawn
 from oneiro_vault.daemon.asgi import (
     CliRunner,
     Desk,
+    McpDoor,
     Pools,
     QuietServer,
     build,
@@ -30,7 +31,6 @@ from oneiro_vault.daemon.asgi import (
 )
 from oneiro_vault.daemon.lifetime import Guard, Life, SettingsWatch, identity
 from oneiro_vault.daemon.listen import Listener, listening, opening
-from oneiro_vault.daemon.mcp_mount import McpDoor
 from oneiro_vault.daemon.owner_lock import OwnerLock
 from oneiro_vault.errors import DiskProblem, LockTimeout, OwnerProblem
 from oneiro_vault.settings import locations
@@ -51,16 +51,12 @@ LAST_WORD = 5.0
 """Seconds after which an ending owner is gone, whatever still hangs."""
 _KEPT_LOGS = 3
 _ARENA_MAX = -8
-"""glibc's M_ARENA_MAX."""
 
 
 @dataclass
 class Owner:
-    """What an owner is made of. `tell` gets messages for whoever started it: {"opening": …}, then
-    {"ready": pid} or {"error": …}.
-
-    With a `network` it listens on TCP as well, and does not end because nobody asks.
-    """
+    """What an owner is made of. `tell` gets {"opening": pid}, then {"ready": pid} or {"error": …}.
+    With a `network` it listens on TCP as well, and does not end because nobody asks."""
 
     root: Path
     index: Path
@@ -73,8 +69,7 @@ class Owner:
     network: Network | None = None
 
     def serve(self) -> str:
-        """Own the vault until there is a reason to end, and return the reason. Raises OneiroError
-        when it cannot begin."""
+        """Own the vault until there is a reason to end, which is returned. Raises OneiroError."""
         _share_heaps()
         lock = OwnerLock(Path(locations.state_dir(str(self.root))))
         self._acquire(lock)
@@ -85,8 +80,7 @@ class Owner:
             lock.release()
 
     def _acquire(self, lock: OwnerLock) -> None:
-        """Raises LockTimeout after `wait` seconds, and as soon as another owner serves: nobody
-        needs one that would follow it."""
+        """Raises LockTimeout after `wait` seconds, and as soon as another owner serves."""
         began = time.monotonic()
         while True:
             left = max(began + self.wait - time.monotonic(), 0.0)
@@ -217,7 +211,6 @@ def _raise(reason: str) -> None:
 
 
 def _heed_signals(end: Callable[[str], None]) -> None:
-    """From now on a signal means: `end`, with a reason."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda got, _frame: end(f"it got {signal.Signals(got).name}"))
 
@@ -231,8 +224,7 @@ def _close(app: App) -> None:
 
 
 def _share_heaps() -> None:
-    """Two heaps for all threads. Each would get one of its own and keep what it freed there: 20 MB
-    of an owner that embedded much."""
+    """Two heaps for all threads, each of which would keep what it freed in its own: 20 MB."""
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).mallopt(_ARENA_MAX, 2)
@@ -240,8 +232,8 @@ def _share_heaps() -> None:
 
 @contextmanager
 def marker(index: Path) -> Iterator[Path]:
-    """A file in the index folder whose disappearance means that the folder was deleted; held open,
-    so its inode stays its own."""
+    """A file in the index folder that goes when the folder is deleted; open, so its inode stays its
+    own."""
     path = index / "owner"
     try:
         if not index.is_dir():
@@ -286,8 +278,7 @@ def _leave() -> None:
 
 
 def rotate(path: Path, limit: int) -> None:
-    """Keep the log, to which our standard output and error lead, below `limit` bytes; three old
-    ones are kept."""
+    """Keep the log, to which our standard output and error lead, below `limit` bytes."""
     try:
         if path.stat().st_size < limit or not os.path.samestat(path.stat(), os.fstat(2)):
             return
@@ -304,8 +295,7 @@ def rotate(path: Path, limit: int) -> None:
 
 
 def write_log() -> None:
-    """Send what the owner and its parts report to standard error, which is the log of a detached
-    owner."""
+    """Send what the owner and its parts report to standard error."""
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )

@@ -1,9 +1,5 @@
-"""One owner per vault: an OS lock that the kernel releases on death, so a stale file or a reused
-process number never matters.
-
-The file can be deleted under its holder, so the git directory itself is locked as well: whoever
-finds a fresh file waits for that.
-"""
+"""One owner per vault: an OS lock that the kernel releases on death. The file can be deleted under
+its holder, so the git directory is locked as well: whoever finds a fresh file waits for that."""
 
 from __future__ import annotations
 
@@ -22,8 +18,8 @@ from oneiro_vault.errors import DiskProblem, GitProblem, LockTimeout
 
 
 class OwnerLock:
-    """The right to open a vault's indexes. Held for the life of an owner, or for one command
-    without an owner."""
+    """The right to open a vault's indexes, for the life of an owner or for one command without
+    one."""
 
     def __init__(self, state: Path) -> None:
         self.path = state / "owner.lock"
@@ -34,7 +30,7 @@ class OwnerLock:
 
     def acquire(self, wait: float, purpose: str) -> None:
         """Take the lock within `wait` seconds. Raises LockTimeout naming the holder, DiskProblem,
-        GitProblem (no repository)."""
+        GitProblem."""
         if not self.path.parent.parent.is_dir():
             raise GitProblem(
                 f"{self.path.parent.parent} is not a git directory",
@@ -99,8 +95,7 @@ class OwnerLock:
 
     @property
     def intact(self) -> bool:
-        """Is the locked file still the one at its path? If it was deleted, somebody else could lock
-        a new one."""
+        """Is the locked file still the one at its path? Else somebody could lock a new one."""
         try:
             return self._mine is not None and os.path.samestat(self.path.stat(), self._mine)
         except OSError:
@@ -155,8 +150,8 @@ TAKEN = -2
 
 
 def lock_folder(folder: Path) -> int:
-    """A descriptor that holds the folder itself locked, TAKEN when another one does, -1 where
-    folders cannot be locked."""
+    """A descriptor that holds the folder locked, TAKEN when another one does, -1 where that cannot
+    be."""
     try:
         import fcntl
     except ImportError:  # Windows

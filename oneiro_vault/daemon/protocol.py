@@ -1,8 +1,7 @@
 """What a client and the owner agree on. Light: it is imported by every `oneiro recall`.
 
-A request carries the client's version. The client sends `Expect: 100-continue` and keeps the body
-back until the owner answers, so that whatever goes wrong before that moment has certainly changed
-nothing and may be tried again.
+The client sends `Expect: 100-continue` and keeps the body back until the owner answers: what goes
+wrong before has certainly changed nothing and may be tried again.
 """
 
 from __future__ import annotations
@@ -45,9 +44,8 @@ HOT = frozenset(
 """Commands the owner can run for a client, given nothing but the command line."""
 
 BEAT = b"."
-"""Begins the owner's sign of life while a command runs, a line that says what it does meanwhile
-(empty: nothing that would hold the command up); the answer follows as `=<code> <bytes of
-output>\\n<output><errors>`."""
+"""Begins the owner's sign of life while a command runs, a line that says what it does (empty:
+nothing that holds the command up); then `=<code> <bytes of output>\\n<output><errors>`."""
 
 _NAMES = frozenset({"HOME", "XDG_CONFIG_HOME", "PATH"})
 
@@ -63,8 +61,8 @@ def doing(stage: str, done: int, total: int) -> str:
 
 
 def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
-    """The part of an environment that may matter to whoever works for this caller: its settings,
-    and where its programs are."""
+    """The part of an environment that may matter: the caller's settings, and where its programs
+    are."""
     return {
         name: value
         for name, value in environ.items()
@@ -89,8 +87,8 @@ def unpack_surroundings(value: str) -> dict[str, str]:
 
 
 class Terminal:
-    """How the caller's output looks: `width` in columns (0: not a terminal, nothing is cut) and
-    whether `color` is wanted."""
+    """How the caller's output looks: `width` in columns (0: no terminal), and whether `color` is
+    wanted."""
 
     __slots__ = ("color", "width")
 
@@ -100,8 +98,7 @@ class Terminal:
 
 
 class Request:
-    """A command line with the surroundings it was typed in; `env` is what `surroundings` takes of
-    the environment, or all of it."""
+    """A command line with the surroundings it was typed in."""
 
     __slots__ = ("argv", "cwd", "env", "terminal")
 
@@ -112,8 +109,7 @@ class Request:
         self.terminal = terminal
 
     def pack(self) -> bytes:
-        """As NUL-separated fields: neither arguments nor variables can hold a NUL, and any other
-        byte survives."""
+        """As NUL-separated fields: neither arguments nor variables can hold a NUL."""
         fields = [self.cwd, str(self.terminal.width), "color" if self.terminal.color else "plain"]
         fields += [f"{name}={value}" for name, value in self.env.items()]
         return "\0".join([*fields, "", *self.argv]).encode("utf-8", "surrogateescape")
@@ -133,8 +129,8 @@ def pack_answer(code: int, out: bytes, err: bytes) -> bytes:
 
 
 def unpack_answer(data: bytes) -> tuple[int, bytes, bytes]:
-    """(exit code, output, errors) out of signs of life and a frame; raises ValueError when the
-    frame is missing or cut."""
+    """(exit code, output, errors) of a frame after signs of life; raises ValueError without a whole
+    one."""
     while data.startswith(BEAT):
         data = data.partition(b"\n")[2]
     head, newline, rest = data.partition(b"\n")
@@ -145,5 +141,4 @@ def unpack_answer(data: bytes) -> tuple[int, bytes, bytes]:
 
 
 ELSEWHERE = -1
-"""Exit code in a frame: the owner did nothing; the client must run this command itself (it needs
-the terminal, or another vault)."""
+"""Exit code in a frame: the owner did nothing, the client must run this command itself."""

@@ -1,5 +1,4 @@
-"""Start the owner when it is not there. However many clients ask at once, one of them starts one
-owner and the others use it."""
+"""Start the owner when it is not there: however many clients ask at once, one of them does."""
 
 from __future__ import annotations
 
@@ -47,10 +46,8 @@ def ensure(
     limit: float = LIMIT,
 ) -> dict[str, str]:
     """The record of a living owner of our version that has opened the vault, started if need be.
-
-    `wait`: seconds for the lock; `limit`: seconds for everything. Raises OwnerProblem, LockTimeout,
-    and whatever kept the owner from opening the vault.
-    """
+    `wait`: seconds for the lock; `limit`: for everything. Raises OwnerProblem, LockTimeout, and
+    what kept the owner from opening the vault."""
     state = Path(locations.state_dir(str(root)))
     end = time.monotonic() + limit
     found = usable(root, waiting, limit)
@@ -86,14 +83,12 @@ def ensure(
 
 
 def begin(root: Path, index: Path, wait: float = LOCK) -> None:
-    """Start an owner and do not wait for it: the next command does. Where that cannot be, that
-    command says why."""
+    """Start an owner and do not wait for it; where that cannot be, the next command says why."""
     with suppress(OSError), _log(index).open("ab") as output:
         _children.append(_launch(root, None, output.fileno(), wait))
 
 
 def _log(index: Path) -> Path:
-    """Where an owner's output goes."""
     log = Path(locations.log_file(str(index)))
     if not index.exists():
         index.mkdir(parents=True, mode=0o700)
@@ -104,7 +99,6 @@ def _log(index: Path) -> Path:
 def _turn(
     lock: BaseFileLock, root: Path, end: float, waiting: Waiting | None
 ) -> AbstractContextManager[object]:
-    """The lock, once nobody else is starting an owner. Raises Timeout."""
     while True:
         try:
             return lock.acquire(timeout=_STEP)
@@ -116,12 +110,9 @@ def _turn(
 
 
 def usable(root: Path, waiting: Waiting | None = None, limit: float = LIMIT) -> dict[str, str]:
-    """The record of an owner that answers and has our version, once it has opened the vault; {}
-    when there is none.
-
-    One of another version is told to stop. Raises OwnerProblem when the holder of the lock is alive
-    but does not answer, or is not ready within `limit` seconds.
-    """
+    """The record of an owner of our version that answers, once it has opened the vault; {} without
+    one. Another version's is told to stop. Raises OwnerProblem when it lives and is silent, or
+    slower than `limit`."""
     end = time.monotonic() + limit
     while True:
         owner, doing = _look(root, waiting)
@@ -143,8 +134,8 @@ def serves(root: Path) -> bool:
 
 
 def _look(root: Path, waiting: Waiting | None = None) -> tuple[dict[str, str], str]:
-    """An owner that can be used or will be, and what it does before that (empty: it is ready).
-    Raises OwnerProblem."""
+    """An owner that can be used or will be, and what it does before (""; it is ready). Raises
+    OwnerProblem."""
     owner = client.owner_of(str(root))
     if not owner:
         return {}, ""
@@ -168,7 +159,6 @@ def _look(root: Path, waiting: Waiting | None = None) -> tuple[dict[str, str], s
 
 
 def _slow(root: Path, doing: str, limit: float) -> OwnerProblem:
-    """The error for an owner that lives and is not ready."""
     log = client.owner_of(str(root)).get("log", "its log")
     hint = (
         f"It goes on with that; try again in a minute. {log} says what it does, `oneiro stop` "
@@ -210,8 +200,7 @@ def _start(
 
 
 def _launch(root: Path, ready: int | None, log: int, wait: float) -> subprocess.Popen[bytes]:
-    """A process of its own session, with nothing of ours open but the pipe, if any, on which it
-    says that it is ready."""
+    """A process of its own session, with nothing of ours open but the pipe `ready`."""
     told = [] if ready is None else ["--ready-fd", str(ready)]
     parent = str(Path(__file__).resolve().parents[2])
     code = (
@@ -230,7 +219,6 @@ def _launch(root: Path, ready: int | None, log: int, wait: float) -> subprocess.
 
 
 def _record(root: Path) -> bytes:
-    """What the record of an owner holds, b"" when there is none."""
     with suppress(OSError):
         return Path(locations.record_file(str(root))).read_bytes()
     return b""
@@ -244,12 +232,9 @@ def _await(
     end: float = math.inf,
     before: bytes = b"",
 ) -> dict[str, str]:
-    """Read the new owner's messages until it, or another that was quicker, is ready, or (monotonic)
-    `end`.
-
-    `before`: the record of an owner that could not be used; nobody asks at its place again, which
-    may be somebody else's by now. Raises what it raised, or OwnerProblem.
-    """
+    """Read the new owner's messages until it, or a quicker one, is ready, or (monotonic) `end`.
+    `before`: the record of an owner that could not be used: its place may be somebody else's by
+    now. Raises what it raised, or OwnerProblem."""
     began, buffer, doing = time.monotonic(), b"", STARTING
     while time.monotonic() < end:
         if not select.select([reader], [], [], _STEP)[0]:
@@ -277,8 +262,8 @@ def _await(
 
 
 def end(root: Path, wait: float, waiting: Waiting | None = None) -> dict[str, int | None]:
-    """Stop the owner and wait until it has let go: {"stopped": pid or None}. Raises OwnerProblem
-    when it does not end."""
+    """Stop the owner and wait until it has let go: {"stopped": pid or None}. Raises
+    OwnerProblem."""
     owner = client.owner_of(str(root))
     state = Path(locations.state_dir(str(root)))
     if not owner:

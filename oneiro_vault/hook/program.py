@@ -1,27 +1,139 @@
-"""One event: read it, do its part within the deadline, print what the client takes, and in any
-trouble say nothing.
+"""One event of a conversation: where it takes place (folder, marker, vault, settings), its part
+within the deadline, and what the client takes; in any trouble not a word.
 
-Exit code 2 would block a person's prompt and erase it, so there is only 0. A client's hook may not
-outlive the deadline either: what is not done by then is left, and a capture that was not spooled is
-made up for by the next one.
+Exit code 2 would block a person's prompt and erase it, so there is only 0. What is not done by the
+deadline is left: a capture that was not spooled is made up for by the next one.
 """
+
+# pathlib imports re and urllib: 8 ms on a path that has 20.
+# ruff: noqa: PTH109, PTH111, PTH112, PTH113, PTH118
 
 from __future__ import annotations
 
 import os
-import sys
 
-from oneiro_vault.capture import prompt_counts
-from oneiro_vault.hook.hook_context import Place
+from oneiro_vault.capture import markers
+from oneiro_vault.settings import locations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+
+DEFAULTS: dict[str, bool | int] = {"inject.tokens": 500, "capture.every": 20, "owner.start": True}
+"""Settings a hook reads by itself, with the defaults of the table (a test compares them)."""
+_MACHINE = frozenset(("owner.start",))
+
+
+class Place:
+    """What the client says of an `event`, the conversation's `cwd`, `marker` and `session`, the
+    `root` of the vault ("" without one); `outcome`: what became of a prompt, as far as is known."""
+
+    def __init__(self, event: Mapping[str, Any], argv: Sequence[str]) -> None:
+        self.event = event
+        self.cwd = (
+            _text(event.get("cwd")) or os.environ.get("CLAUDE_PROJECT_DIR", "") or os.getcwd()
+        )
+        self.session = _text(event.get("session_id"))
+        self.marker = markers.find(self.cwd)
+        self.root = self._vault(locations.option(argv))
+        self.state = locations.state_dir(self.root) if self.root else ""
+        self.outcome = ""
+        self._files: list[tuple[Mapping[str, Any], bool]] = []
+
+    def _vault(self, named: str) -> str:
+        """The marker's vault, else the one every command would use here; "" for no vault."""
+        root = (
+            self.marker.vault
+            or locations.find(named, self.cwd, os.environ)
+            or locations.plain_default(os.environ)
+            or self._default()
+        )
+        root = os.path.expanduser(root)
+        return (
+            root
+            if root
+            and os.path.isdir(locations.git_dir(root))
+            and os.path.isfile(os.path.join(root, locations.MARK))
+            else ""
+        )
+
+    def _default(self) -> str:
+        return _text(of_machine().get("vault"))
+
+    @property
+    def project(self) -> str:
+        """What the marker calls this place."""
+        return self.marker.place()
+
+    def setting(self, name: str) -> bool | int:
+        """A setting as the environment, the machine's file or the vault's has it, else its
+        default."""
+        default = DEFAULTS[name]
+        told = os.environ.get("ONEIRO_" + name.upper().replace(".", "_"))
+        if told:
+            value = (
+                locations.WORDS.get(told.lower())
+                if isinstance(default, bool)
+                else int(told)
+                if told.isdigit()
+                else None
+            )
+            return default if value is None else value
+        for file, mine in self._settings():
+            value = dotted(file, name)
+            if (
+                type(value) is type(default)
+                and (mine or name not in _MACHINE)
+                and (isinstance(value, bool) or value >= 0)
+            ):
+                return value
+        return default
+
+    def _settings(self) -> list[tuple[Mapping[str, Any], bool]]:
+        if not self._files:
+            self._files = [
+                (of_machine(), True),
+                (_toml(os.path.join(self.root, locations.MARK)), False),
+            ]
+        return self._files
+
+
+def of_machine() -> Mapping[str, Any]:
+    """What the machine's settings file says; {} when it cannot be read."""
+    return _toml(locations.machine_file(os.environ))
+
+
+def tool_sets() -> list[str]:
+    """The sets of tools that a new owner would serve, by the settings of this machine."""
+    named = os.environ.get("ONEIRO_MCP_TOOLS") or dotted(of_machine(), "mcp.tools")
+    return named.split() if isinstance(named, str) else []
+
+
+def _toml(path: str) -> Mapping[str, Any]:
+    try:
+        return markers.read_toml(path)
+    except (OSError, ValueError):
+        return {}
+
+
+def dotted(data: Mapping[str, Any], name: str) -> Any:
+    """A setting in a file, written in a table or as a quoted dotted name; None when it is not
+    there."""
+    first, _, rest = name.partition(".")
+    found = data.get(first)
+    if isinstance(found, dict) and rest:
+        return found.get(rest)
+    return data.get(name)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
 JUDGE = "ONEIRO_JUDGE"
-"""Variable that marks a process of ours that asks a model: nothing is put into its conversation and
-nothing of it is captured."""
+"""Marks a process of ours that asks a model: its conversation gets nothing and is not captured."""
 DEADLINES = {"SessionStart": 1.8, "UserPromptSubmit": 0.8}
 """Seconds; a person waits for these two."""
 DEADLINE = 1.2
@@ -71,14 +183,14 @@ def _limit(seconds: float, places: list[Place]) -> None:
 
 
 def _count(places: list[Place]) -> None:
-    """Note what became of a prompt, if this was one."""
     for place in places:
         if place.outcome:
+            from oneiro_vault.capture import prompt_counts  # loaded where the outcome was set
+
             prompt_counts.note(place.state, place.outcome)
 
 
 def _read() -> dict[str, Any]:
-    """What the client says about the event. Raises ValueError for anything but an object."""
     import json
 
     parts: list[bytes] = []
@@ -95,8 +207,8 @@ def _read() -> dict[str, Any]:
 
 
 def _answer(event: Mapping[str, Any], name: str, argv: Sequence[str], places: list[Place]) -> str:
-    """What is to be put into the conversation, as the client wants it; "" for nothing. `places`
-    gets where it takes place."""
+    """What is to be put into the conversation, "" for nothing. `places` gets where it takes
+    place."""
     if event.get("agent_id") or event.get("hook_event_name", name) != name:
         return ""  # inside a subagent, whose conversation is no conversation with a person
     place = Place(event, argv)
@@ -135,7 +247,3 @@ def _write(text: str) -> None:
     data = memoryview(text.encode("utf-8", "replace"))
     while data:
         data = data[os.write(1, data) :]
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

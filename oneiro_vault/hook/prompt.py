@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from oneiro_vault.hook.hook_context import Place
+    from oneiro_vault.hook.program import Place
 
 _LONGEST = 8_000
 _PERSONS = frozenset(("", "user", "sdk"))
-"""Where a prompt comes from when a person wrote it; others are the client's own (timers,
-events)."""
+"""Where a prompt comes from when a person wrote it."""
 
 
 def memories(place: Place) -> str:
@@ -60,8 +59,7 @@ def memories(place: Place) -> str:
 
 
 def _ask(place: Place, params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the owner answers; {} when there is none, and then one is on its way for the next
-    prompt."""
+    """What the owner answers; {} when there is none, and then one is on its way."""
     owner = client.owner_of(place.root)
     try:
         if not owner or client.stopped(int(owner.get("pid") or 0)):

@@ -1,5 +1,5 @@
-"""PostCompact, SessionEnd, Stop: what was said since last time goes into the spool, where a marker
-allows it."""
+"""PostCompact, SessionEnd, Stop: what was said since last time goes into the spool, if a marker
+allows."""
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
 # ruff: noqa: PTH113, PTH116, PTH119
@@ -16,17 +16,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from oneiro_vault.hook.hook_context import Place
+    from oneiro_vault.hook.program import Place
 
 AT_ONCE = 12_000_000
-"""Bytes of a transcript that a hook reads itself (.1 s); of more it leaves only where they stand,
-and the owner reads them."""
+"""Bytes of a transcript that a hook reads itself (.1 s); more is for the owner to read."""
 _CODEX = "rollout-"
 
 
 def count(place: Place) -> None:
-    """A person said something. When Stop did not come for a while (it was interrupted, or is not
-    installed), capture here."""
+    """A person said something. When Stop did not come for a while, capture here."""
     session = _counted(place)
     every = place.setting("capture.every")
     if session is not None and every and session.messages > every:
@@ -54,8 +52,7 @@ def keep(place: Place, name: str) -> None:
 
 
 def _counted(place: Place) -> Session | None:
-    """One more message, and where to find it should nobody hear of the end; None when this
-    conversation is not to be captured."""
+    """One more message, and where to find it; None when this conversation is not to be captured."""
     if not place.marker.allows or not place.session or not place.setting("capture.every"):
         return None
     session = Session(place.state, place.session)
@@ -71,8 +68,8 @@ def _counted(place: Place) -> Session | None:
 
 
 def _summary(place: Place) -> None:
-    """A client's summary of what is about to leave its context. (Not every client has one: then the
-    transcript is taken.)"""
+    """A client's summary of what is about to leave its context (without one the transcript is
+    taken)."""
     from oneiro_vault.capture.privacy import redact, summary
 
     text = redact(summary(place.event["compact_summary"])).strip()
@@ -81,7 +78,6 @@ def _summary(place: Place) -> None:
 
 
 def _transcript(place: Place, session: Session, kind: str) -> None:
-    """What the client recorded since the last capture."""
     path = place.event.get("transcript_path")
     if not isinstance(path, str) or not os.path.isfile(path):
         return

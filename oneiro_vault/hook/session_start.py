@@ -1,5 +1,4 @@
-"""SessionStart: what a model wakes into, from the rendering the owner left or from the notes
-themselves; and an owner for what follows."""
+"""SessionStart: what a model wakes into, from the owner's rendering or the notes; and an owner."""
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
 # ruff: noqa: PTH100, PTH114, PTH116, PTH118, PTH123, PTH208
@@ -22,14 +21,14 @@ from oneiro_vault.core.markdown.orientation import (
     stamp,
     units,
 )
-from oneiro_vault.hook.hook_context import tool_sets
+from oneiro_vault.hook.program import tool_sets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from oneiro_vault.hook.hook_context import Place
+    from oneiro_vault.hook.program import Place
 
 FOLDER = "orientation"
 EMPTY = (
@@ -38,15 +37,13 @@ EMPTY = (
 )
 _LARGEST = 1_000_000
 _BRIEF = 0.1
-"""Seconds an owner gets to take a call nobody waits for."""
 _AGAIN = 30.0
-"""Seconds until the next attempt to start an owner: one that cannot start must not be tried at
-every prompt."""
+"""Seconds until the next attempt to start an owner: not one at every prompt."""
 
 
 def orientation(place: Place) -> str:
-    """All of it at a beginning and after the context was cleared or compacted; on resume only what
-    changed since this session saw it."""
+    """All of it at a beginning and after a clear or compaction; on resume only what changed
+    since."""
     text, blocks = published(place.root) or rendered(place.root)
     source = place.event.get("source")
     resumed = source == "resume"
@@ -74,8 +71,7 @@ def orientation(place: Place) -> str:
 
 
 def questions(place: Place) -> str:
-    """One line that says how many questions wait for the connected model, where it has the tools to
-    answer them."""
+    """How many questions wait for the connected model, where it has the tools to answer them."""
     try:
         names = os.listdir(os.path.join(place.state, "questions"))
     except OSError:
@@ -186,8 +182,7 @@ def rendered(root: str) -> tuple[str, list[Block]]:
 
 
 def _notes(root: str) -> list[str]:
-    """Vault paths of regular files in the orientation folder, and of notes elsewhere that the last
-    rendering rested on."""
+    """Paths of the orientation folder's notes, and of others that the last rendering rested on."""
     paths: dict[str, None] = {}
     try:
         names = sorted(os.listdir(os.path.join(root, FOLDER)))
@@ -209,12 +204,8 @@ def _notes(root: str) -> list[str]:
 
 
 def wake(place: Place, begins: bool = False) -> None:
-    """See to it that an owner runs soon, without waiting for it: it answers prompts and stores what
-    is in the spool.
-
-    One that runs is told that a conversation `begins`: then it loads the model before the first
-    prompt.
-    """
+    """See to it that an owner runs soon, without waiting for it. One that runs is told that a
+    conversation `begins`: it loads the model before the first prompt."""
     if _alive(place.root):
         if begins and place.setting("inject.tokens"):
             _announce(place.root)
@@ -240,8 +231,7 @@ def wake(place: Place, begins: bool = False) -> None:
 
 
 def _alive(root: str) -> bool:
-    """Is there an owner of our version? The kernel lets go of its lock when it dies, whatever it
-    left behind."""
+    """An owner of our version? The kernel lets go of its lock when it dies."""
     from oneiro_vault.daemon import client, protocol
     from oneiro_vault.settings import locations
 

@@ -1,10 +1,6 @@
 """Listen on TCP beside the socket: where, under which name, and what is refused because it would
-send tokens in the clear.
-
-Behind the gate, besides MCP: the orientation, captures, and for an admin's key the operations
-themselves. A connection that is slow on purpose loses its place: the head of a request must come in
-time, and what is not wanted must end.
-"""
+send tokens in the clear. Behind the gate, besides MCP: the orientation, captures, and for an
+admin's key the operations themselves. A connection that is slow on purpose loses its place."""
 
 from __future__ import annotations
 
@@ -33,8 +29,8 @@ from oneiro_vault.daemon.asgi import Desk, QuietServer, http_server, params_of
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.errors import InvalidInput, OneiroError, OwnerProblem, shown
 from oneiro_vault.http.middleware import LONGEST_HEAD, Gate
+from oneiro_vault.http.network_request import Names, RefusedError, answer_refusal, trouble
 from oneiro_vault.http.oauth_routes import OAuthFace
-from oneiro_vault.http.refusal import Names, RefusedError, answer_refusal, trouble
 
 MARKDOWN: Final = "text/markdown"
 _NUMBERS: Final = frozenset({"n", "limit"})
@@ -91,7 +87,6 @@ class Faces:
 
 
 def _from_query(query: Mapping[str, str]) -> Mapping[str, int | str]:
-    """Parameters that came as text. Raises InvalidInput."""
     try:
         return {name: int(value) if name in _NUMBERS else value for name, value in query.items()}
     except ValueError as error:
@@ -101,7 +96,6 @@ def _from_query(query: Mapping[str, str]) -> Mapping[str, int | str]:
 
 
 def _check_words(params: Mapping[str, Any]) -> None:
-    """Raise InvalidInput when a request says by itself who is speaking."""
     items = params.get("items")
     for part in (params, *(items if isinstance(items, list) else ())):
         if isinstance(part, Mapping) and not _OURS.isdisjoint(part):
@@ -121,8 +115,8 @@ LINGER: Final = 5.0
 
 
 def most_connections() -> int:
-    """Connections at once: at most half of the files this process may have open, so that the Unix
-    socket is never without one."""
+    """At most half of the files this process may have open: the Unix socket is never without
+    one."""
     try:
         import resource
     except ImportError:  # Windows
@@ -200,8 +194,7 @@ _KEPT: Final = "Nothing was started."
 
 @dataclass(frozen=True)
 class Network:
-    """A place to listen at and what is known about it. `public`: the address other machines use,
-    empty for this one alone."""
+    """A place to listen at. `public`: the address other machines use, "" for this one alone."""
 
     host: str
     port: int

@@ -1,9 +1,8 @@
 """In front of every request that comes over a network: is it meant for us, from whom is it, may
 they, how often, and who did what.
 
-The order is cheapest and most general first, so that a stranger costs next to nothing: Host and
-Origin, path and method, size and type, token, role, rate; only then is a body read, and an MCP body
-is looked into before the server gets it.
+Cheapest and most general first, so that a stranger costs next to nothing: Host and Origin, path and
+method, size and type, token, role, rate; only then is a body read, and an MCP body looked into.
 """
 
 from __future__ import annotations
@@ -23,8 +22,19 @@ from oneiro_vault.app import OPS, Access
 from oneiro_vault.core.principal import READ, ROUTES, SCOPE, WRITE, Caller
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.errors import OneiroError
-from oneiro_vault.http import body
-from oneiro_vault.http.refusal import Names, RefusedError, too_often, trouble, unavailable
+from oneiro_vault.http.network_request import (
+    Names,
+    NotRpcError,
+    RefusedError,
+    again,
+    declared,
+    outcome,
+    read,
+    too_often,
+    trouble,
+    unavailable,
+    whole,
+)
 
 LOOK: Final = 0.5
 """Seconds between two looks at whether the caller of a long request has been revoked."""
@@ -48,8 +58,8 @@ KEPT: Final = 65_536
 
 @dataclass(frozen=True)
 class Rule:
-    """What a path takes: methods, the type of its body, and the scope its caller needs (empty:
-    anybody may ask, in few words)."""
+    """What a path takes: methods, the type of its body, the scope its caller needs ("":
+    anybody)."""
 
     methods: frozenset[str]
     kind: str = ""
@@ -78,8 +88,7 @@ RULES: Final[dict[str, Rule]] = {
 
 
 def rule_of(path: str) -> tuple[str, Rule | None]:
-    """(the path as the audit log may name it, its rule); ("?", None) for a path that does not
-    exist."""
+    """(the path as the audit log may name it, its rule); ("?", None) where there is none."""
     if path.startswith("/api/"):
         return (path, RULES["/api"]) if path.removeprefix("/api/") in OPS else ("?", None)
     return (path, RULES[path]) if path in RULES and path != "/api" else ("?", None)
@@ -92,8 +101,8 @@ def changes(path: str) -> bool:
 
 
 class Answer:
-    """A `send` that keeps the beginning of what passes, so that the audit log can name the
-    memories, and can cut it short. `status` is 0 until an answer begins."""
+    """A `send` that keeps the beginning of what passes, for the audit log, and can cut it short.
+    `status` is 0 until an answer begins."""
 
     def __init__(self, send: Send) -> None:
         self.status = 0
@@ -113,9 +122,8 @@ class Answer:
         await self._send(message)
 
     def outcome(self) -> tuple[Any, bool]:
-        """(what an operation answered, did it fail though the status says nothing of it); (None,
-        False) when that cannot be read."""
-        return body.outcome(bytes(self._kept), self._kind)
+        """(what an operation answered, did it fail); (None, False) when that cannot be read."""
+        return outcome(bytes(self._kept), self._kind)
 
     async def cut(self) -> None:
         """Whoever waits for the rest hears that there is none."""
@@ -157,7 +165,7 @@ class Gate:
             await visit.serve(receive)
         except RefusedError as refusal:
             await refusal.response()(scope, receive, answer)
-        except body.NotRpcError as error:
+        except NotRpcError as error:
             await error.response()(scope, receive, answer)
         except OneiroError as error:
             await (trouble(error) if visit.caller else unavailable(error).response())(
@@ -184,8 +192,7 @@ class Visit:
         self.about: list[Any] = []
 
     async def serve(self, receive: Receive) -> None:
-        """Let it through. Raises RefusedError, NotRpcError; DiskProblem when nobody can tell who
-        may come in."""
+        """Let it through. Raises RefusedError, NotRpcError, DiskProblem."""
         if not self.gate.life.examine():
             raise RefusedError(503, "leaving", "The server is restarting.", {"Retry-After": "2"})
         if (
@@ -203,13 +210,13 @@ class Visit:
         self.scope[ADDRESS] = self.address
         rule = self._rule()
         limit = self.gate.body_bytes if rule.scope else SMALL
-        body.declared(self.headers, limit)
+        declared(self.headers, limit)
         if rule.scope:
             self._admit(rule, base)
         if self.scope["method"] == "POST":
             self._typed(rule)
-            data = await body.whole(receive, limit)
-            receive = body.again(data, receive)
+            data = await whole(receive, limit)
+            receive = again(data, receive)
             self._look_into(data)
         await (
             self._attended(self.caller, receive)
@@ -255,7 +262,6 @@ class Visit:
             raise RefusedError(415, "unsupported_media_type", f"The body must be {rule.kind}.")
 
     def _admit(self, rule: Rule, base: str) -> None:
-        """Who is it, may they, and not too often. Raises RefusedError."""
         given = self.headers.getlist("authorization")
         scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         if scheme.lower() == "bearer":
@@ -295,12 +301,12 @@ class Visit:
             raise too_often(wait)
 
     def _look_into(self, data: bytes) -> None:
-        """What an MCP body asks for needs rights and permits of its own; other ways to change
-        something need the permits."""
+        """Rights and permits that an MCP body, or another way to change something, needs
+        besides."""
         if self.scope["path"] != "/mcp":
             self._pay(WRITE, int(changes(self.scope["path"])))
             return
-        requests = body.read(data)
+        requests = read(data)
         self.op = (
             ", ".join(dict.fromkeys(request.op for request in requests if not request.quiet))[:200]
             or "mcp"
@@ -313,7 +319,6 @@ class Visit:
         self._pay(READ, len(requests) - 1)
 
     async def _attended(self, caller: Caller, receive: Receive) -> None:
-        """Hand it on; a caller who is revoked meanwhile loses the connection within a second."""
         work = asyncio.ensure_future(self.gate.inner(self.scope, receive, self.answer))
         try:
             while not (await asyncio.wait({work}, timeout=LOOK))[0]:

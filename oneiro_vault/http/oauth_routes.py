@@ -1,8 +1,5 @@
-"""The routes of the authorization server: what it says of itself, registration, the login and
-consent page, tokens, revocation.
-
-The page is plain HTML, no script, nothing from elsewhere, everything that was sent to us escaped.
-"""
+"""The routes of the authorization server, with the login and consent page: plain HTML, no script,
+nothing from elsewhere, everything that was sent to us escaped."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ from starlette.routing import Route
 from oneiro_vault.app import Access
 from oneiro_vault.errors import OAuthRefusal
 from oneiro_vault.http.middleware import ADDRESS, BASE
-from oneiro_vault.http.refusal import too_often
+from oneiro_vault.http.network_request import too_often
 
 _HERE: Final = files("oneiro_vault.http")
 STYLE: Final = _HERE.joinpath("style.css").read_text("utf-8")
@@ -38,8 +35,8 @@ _CHOICES: Final = {"writer": "read and change memories", "reader": "read memorie
 
 
 def consent(name: str, host: str, ident: str, role: str, sealed: str, problem: str = "") -> str:
-    """Which program (as it calls itself), where the answer goes, what it asks for; a password, and
-    less to choose than was asked."""
+    """Which program (as it calls itself), where the answer goes, what it asks for and less; a
+    password."""
     offered = [value for value in _CHOICES if value in (role, "reader")]
     choices = "".join(
         f'<label><input type="radio" name="access" '
@@ -81,8 +78,7 @@ def page(
 
 
 def private() -> dict[str, str]:
-    """Headers of everything that is for one pair of eyes. Our own address may be told to ourselves
-    only (a form needs its Origin)."""
+    """Headers of what is for one pair of eyes (same-origin: a form needs its Origin)."""
     return {"Cache-Control": "no-store", "Pragma": "no-cache", "Referrer-Policy": "same-origin"}
 
 
@@ -236,8 +232,8 @@ class OAuthFace:
 
 
 def _fields(data: bytes) -> dict[str, str]:
-    """A form or query. Raises OAuthRefusal; a field that stands twice would mean one thing to us
-    and perhaps another to somebody else."""
+    """A form or query in which no field stands twice (others might read it otherwise). Raises
+    OAuthRefusal."""
     try:
         pairs = parse_qsl(
             data.decode("ascii"),
@@ -254,8 +250,8 @@ def _fields(data: bytes) -> dict[str, str]:
 
 
 def _proof(request: Request, fields: Mapping[str, str]) -> tuple[str, str, str]:
-    """How a program says who it is: (id, method, secret). Raises OAuthRefusal when it says it in
-    two ways."""
+    """How a program says who it is: (id, method, secret). Raises OAuthRefusal for two ways at
+    once."""
     header = request.headers.get("authorization", "")
     if not header:
         secret = fields.get("client_secret", "")
@@ -285,7 +281,7 @@ def _oauth_error(refusal: OAuthRefusal) -> Response:
 
 
 def _turned_away(refusal: OAuthRefusal) -> Response:
-    """Back to the program with OAuth's name for it; to nobody when the address itself is not to be
+    """Back to the program with OAuth's name for it; to nobody when the address is not to be
     trusted."""
     if refusal.location:
         return _redirect(refusal.location)

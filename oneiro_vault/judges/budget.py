@@ -1,5 +1,5 @@
-"""Ceilings for one run: calls, tokens, what they cost, and time. Whoever is asked stops being asked
-when one is reached, and for a whole night when nothing reaches them."""
+"""Ceilings for one run: calls, tokens, what they cost, and time. At one nobody is asked any more,
+and for a whole night when nobody can be reached."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from oneiro_vault.core.question import Question, Raw
-from oneiro_vault.judges.base import Judge, used
-from oneiro_vault.judges.concurrency import Patience
+from oneiro_vault.judges.base import Judge, Patience, used
 
 AWAY: Final = 3
-"""Times in a row that nobody is reached, after which nobody is asked any more. Questions that were
-under way at once fail once."""
+"""Failures in a row after which nobody is asked; those under way at once are one."""
 CHUNK: Final = 8
 
 
@@ -37,8 +35,8 @@ class Spent:
 
 @dataclass(frozen=True)
 class Ceilings:
-    """Limits of one run; 0 means none. `together`: calls of all runs of this judge. `price_in`,
-    `price_out`: cost of a million tokens."""
+    """Limits of one run; 0 means none. `together`: calls of all runs; prices: of a million
+    tokens."""
 
     calls: int = 0
     together: int = 0
@@ -50,25 +48,21 @@ class Ceilings:
 
 @dataclass
 class Budgeted:
-    """A judge within ceilings. Questions that no longer fit are answered by saying so; they are
-    asked again in another run."""
+    """A judge within ceilings. Questions that no longer fit are asked again in another run."""
 
     judge: Judge
     ceilings: Ceilings
     patience: Patience = field(default_factory=Patience)
     spent: Spent = field(default_factory=Spent)
     chunk: int = 0
-    """Questions handed on at once: a ceiling can be passed by their answers at most. 0: as many as
-    the judge wants `at_once`."""
+    """Questions handed on at once; their answers may pass a ceiling. 0: the judge's `at_once`."""
     fallback: Judge | None = None
     """Answers for now what nobody was reached for: such a question stays open for the next run."""
     unreached: str = ""
     """Why `fallback` answered in this run; "" when it did not."""
     _before: int = 0
-    """Calls of the runs before."""
     _away: int = 0
     _since: float = float("-inf")
-    """When the last failure was known."""
 
     @property
     def name(self) -> str:
@@ -76,8 +70,7 @@ class Budgeted:
         return self.judge.name
 
     def begin(self) -> None:
-        """A run begins: nothing is spent. Who could not be reached by the run before is not asked
-        again."""
+        """A run begins: nothing is spent. Who could not be reached is not asked again."""
         self._before += self.spent.calls
         self.spent, self.unreached = Spent(), ""
         self.patience.begin()
@@ -125,7 +118,6 @@ class Budgeted:
             yield ident, Raw(problem=why, unasked=True)
 
     def _part(self, todo: Sequence[Question]) -> list[Question]:
-        """As many as go at once, while what they send fits."""
         size = self.chunk or int(getattr(self.judge, "at_once", CHUNK))
         c, s = self.ceilings, self.spent
         if c.calls:
@@ -148,8 +140,7 @@ class Budgeted:
             self.fallback.close()
 
     def _add(self, raw: Raw) -> None:
-        """What waits has cost nobody anything. Nothing that a judge claims gives a run anything
-        back."""
+        """What waits has cost nobody anything; nothing a judge claims gives a run anything back."""
         self._met(raw)
         if raw.waits or raw.unasked:
             return
@@ -163,8 +154,7 @@ class Budgeted:
         ) / 1e6
 
     def _met(self, raw: Raw) -> None:
-        """Was somebody there? What was asked before the last failure was known is no failure
-        more."""
+        """What was asked before the last failure was known is no failure more."""
         if raw.cut:
             return
         if not raw.away:

@@ -1,9 +1,8 @@
 """A program of the person's own as a judge: one run a question, the prompt on standard input, the
 answer on standard output; and how each known one is run headless and without tools.
 
-It runs in an empty folder and a process group of its own, which is killed with whatever it started
-when its time is over or it has ended. `ONEIRO_JUDGE` in its environment tells our hooks and our MCP
-server, should it start them, that there is no memory here.
+It runs in an empty folder and a process group of its own, which is killed with whatever it started.
+`ONEIRO_JUDGE` tells our hooks and MCP server, should it start them, that there is no memory here.
 """
 
 from __future__ import annotations
@@ -24,14 +23,22 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from oneiro_vault.core.question import LONGEST_ANSWER, Question, Raw
-from oneiro_vault.judges.base import ANSWER_FORM, SYSTEM, TIMEOUT, closed, json_in, used
-from oneiro_vault.judges.concurrency import LONGEST, Patience, in_parallel
+from oneiro_vault.judges.base import (
+    ANSWER_FORM,
+    LONGEST,
+    SYSTEM,
+    TIMEOUT,
+    Patience,
+    closed,
+    in_parallel,
+    json_in,
+    used,
+)
 
 SYSTEM_FILE: Final = "{system}"
 """In an argument: the path of a file that holds `SYSTEM`."""
 Output = tuple[str, Any, Any]
-"""What the model said, and the tokens read and written as the program counts them (None: it does
-not)."""
+"""What the model said, and the tokens read and written as the program counts them, if it does."""
 
 
 class RefusedError(ValueError):
@@ -40,8 +47,7 @@ class RefusedError(ValueError):
 
 @dataclass(frozen=True)
 class Program:
-    """`title` for people; `arguments` of one run with the prompt on standard input; `read` takes
-    its output apart."""
+    """`title` for people; `arguments` of one run; `read` takes its output apart."""
 
     title: str
     arguments: tuple[str, ...]
@@ -62,7 +68,7 @@ PLAIN: Final = Program("a program", (), _plain)
 
 
 def _without_servers(env: Mapping[str, str]) -> list[str]:
-    """Codex starts no MCP server that its settings name, ours included: a judge has no tools."""
+    """Codex starts no MCP server that its settings name: a judge has no tools."""
     folder = Path(env.get("CODEX_HOME") or Path(env.get("HOME", ""), ".codex"))
     try:
         servers = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8")).get(
@@ -126,7 +132,6 @@ def _events(text: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _object(text: str) -> Mapping[str, Any]:
-    """The JSON object a program printed, after whatever it printed before it."""
     try:
         found = json.loads(text[max(0, text.find("{")) :])
     except ValueError:
@@ -185,8 +190,7 @@ PROVIDERS: Final[Mapping[str, str]] = {"anthropic": "Anthropic's API", "openai":
 
 
 def known(command: str) -> str:
-    """The name in `PROGRAMS` of the program a command line starts, "" for one of a person's own
-    making."""
+    """The name in `PROGRAMS` of the program a command line starts, "" for any other."""
     words = split(command)
     name = Path(words[0]).name.removesuffix(".exe").removesuffix(".cmd") if words else ""
     return name if name in PROGRAMS else ""
@@ -212,8 +216,8 @@ _SESSION: Final = frozenset(
     "CLAUDECODE CLAUDE_CODE_ENTRYPOINT CLAUDE_CODE_SESSION_ID CLAUDE_CODE_SSE_PORT "
     "CLAUDE_PROJECT_DIR CLAUDE_ENV_FILE".split()
 )
-"""Variables of a conversation the owner may have been started from: a program that sees them
-believes that it runs inside of it."""
+"""Variables of a conversation the owner may come from: a program would believe to run inside of
+it."""
 
 
 class _StoppedError(Exception):
@@ -221,8 +225,7 @@ class _StoppedError(Exception):
 
 
 class CommandJudge:
-    """Asks a program. `command` is a command line; one that starts with a known program
-    (`PROGRAMS`) gets that program's arguments for a run without tools, followed by its
+    """Asks a program. One of `PROGRAMS` gets the arguments for a run without tools, then its
     own."""
 
     at_once = 4
@@ -248,8 +251,8 @@ class CommandJudge:
         self._running: set[subprocess.Popen[bytes]] = set()
 
     def _found(self, word: str) -> str:
-        """The program's full path; its folder joins the PATH, for what it needs often lies beside
-        it. Raises FileNotFoundError."""
+        """The full path; its folder joins the PATH: what it needs often lies there. Raises
+        FileNotFoundError."""
         plain = os.path.expanduser(word)  # noqa: PTH111  # a word, not yet a path
         place = shutil.which(plain, path=self._env.get("PATH"))
         if place is None:
@@ -298,8 +301,8 @@ class CommandJudge:
         return Raw(json_in(said), **used(sent, said, tokens_in, tokens_out))
 
     def _run(self, sent: str, folder: Path) -> tuple[int, str, str]:
-        """(exit code, standard output, the end of standard error). Raises OSError, and
-        _StoppedError when it was stopped."""
+        """(exit code, standard output, the end of standard error). Raises OSError,
+        _StoppedError."""
         empty, system = folder / "empty", folder / "system.md"
         empty.mkdir()
         system.write_text(SYSTEM, encoding="utf-8")
@@ -333,7 +336,6 @@ class CommandJudge:
             return process.returncode, _text(output, 0), _text(errors, -_TAIL)
 
     def _await(self, process: subprocess.Popen[bytes], outputs: Sequence[IO[bytes]]) -> None:
-        """Until it ends by itself. Raises _StoppedError."""
         end = time.monotonic() + self._timeout
         while process.poll() is None:
             if why := self._waiting.over():
@@ -352,7 +354,7 @@ def _arguments(own: Sequence[str], preset: Sequence[str]) -> list[str]:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """The program and everything in its process group, also what it left behind when it ended."""
+    """The program and everything in its process group, also when it has ended."""
     with suppress(OSError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
@@ -368,7 +370,6 @@ def _text(file: IO[bytes], start: int) -> str:
 
 
 def _told(text: str, read: Callable[[str], Output]) -> str:
-    """Why it failed, as its output says."""
     try:
         read(text)
     except RefusedError as error:

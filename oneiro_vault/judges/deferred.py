@@ -1,7 +1,6 @@
-"""The connected model, or a person, as a judge: questions wait in one file each, answered at any
-time and found again by the next run, or are asked at once through a client that allows it (MCP
-sampling). Without a judge of its own a vault does what rules can do now, and lets the rest wait.
-"""
+"""The connected model, or a person, as a judge: questions wait in one file each and are found again
+by the next run, or are asked at once through a client that allows it (MCP sampling). Without a
+judge of its own a vault does what rules can do now, and lets the rest wait."""
 
 from __future__ import annotations
 
@@ -19,18 +18,19 @@ from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.judges.base import (
     ANSWER_FORM,
     ANSWER_TOKENS,
+    LONGEST,
     SYSTEM,
     Judge,
+    Patience,
     closed,
+    in_parallel,
     json_in,
     used,
 )
-from oneiro_vault.judges.concurrency import LONGEST, Patience, in_parallel
 
 
 class DeferredJudge:
-    """Parks what it is asked in `folder` as `<id>.json`; an answer somebody put beside it
-    (`<id>.answer.json`) is taken up by `ask`."""
+    """Parks questions in `folder` as `<id>.json`; `ask` takes up `<id>.answer.json` beside them."""
 
     name = "deferred"
 
@@ -71,8 +71,8 @@ class DeferredJudge:
 
 
 def waiting(folder: Path) -> list[answers.Question]:
-    """Parked questions without an answer, oldest first; one that another version parked is parked
-    anew by the next run of its loop."""
+    """Parked questions without an answer, oldest first; another version's are parked anew by their
+    loop."""
     found = [path for path in folder.glob("*.json") if not path.name.endswith(".answer.json")]
     open_ = [path for path in found if not path.with_suffix(".answer.json").exists()]
     entries = [
@@ -119,14 +119,12 @@ def _write(path: Path, entry: Mapping[str, Any]) -> None:
 
 
 Sample: TypeAlias = Callable[[str, str, int], str | None]
-"""(system prompt, question, tokens at most) -> what the client's model said; None when there is
-nobody to ask. Raises RuntimeError with what the client said instead, from a TimeoutError when it
-said nothing."""
+"""(system prompt, question, tokens at most) -> what the client's model said, None without one.
+Raises RuntimeError with what was said instead, from a TimeoutError when nothing was."""
 
 
 class SamplingJudge:
-    """The model of a connected client, one question at a time: a person may be asked to allow
-    each. While there is no client that lets us ask, questions wait."""
+    """The model of a connected client, one question at a time: a person may have to allow each."""
 
     name = "sampling"
 
@@ -161,9 +159,8 @@ NAME: Final = "auto"
 
 
 class ChainJudge:
-    """What was answered meanwhile (`later`) counts first; then `now` are asked one after the other,
-    each what the one before left open; what none could answer, or answered in part (`complete`
-    false), is parked with `later`."""
+    """Answers that came meanwhile (`later`) first; then each of `now` is asked what the one before
+    left; what none could answer, or in part (`complete` false), is parked."""
 
     name = NAME
 

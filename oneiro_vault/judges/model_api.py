@@ -1,6 +1,6 @@
-"""Models behind an API as judges, through the vendors' own SDKs, which retry with back-off and
-honour `retry-after`: Claude, and any endpoint that speaks chat completions (OpenAI, Ollama,
-llama.cpp, vLLM). An SDK is imported where its judge is made: neither has to be installed."""
+"""Models behind an API as judges, through the vendors' own SDKs, which retry with back-off: Claude,
+and any endpoint that speaks chat completions (OpenAI, Ollama, llama.cpp, vLLM). An SDK is imported
+where its judge is made: neither has to be installed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from oneiro_vault.core.question import Question, Raw
-from oneiro_vault.judges.base import ANSWER_TOKENS, SYSTEM, TIMEOUT, closed, used
-from oneiro_vault.judges.concurrency import LONGEST, Patience, in_parallel
+from oneiro_vault.judges.base import (
+    ANSWER_TOKENS,
+    LONGEST,
+    SYSTEM,
+    TIMEOUT,
+    Patience,
+    closed,
+    in_parallel,
+    used,
+)
 
 RETRIES: Final = 4
 _GONE: Final = frozenset((401, 403, 404, 408, 409, 429))

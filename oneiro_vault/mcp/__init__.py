@@ -1,2 +1,1 @@
-"""The face for models: tools, resources and prompts over the App, for MCP clients of either
-protocol era. Nothing is imported here."""
+"""The face for models, for MCP clients of either protocol era. Nothing is imported here."""

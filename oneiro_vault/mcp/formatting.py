@@ -1,5 +1,4 @@
-"""Answers as a model reads them: dated rows, and notes quoted as data. Text that comes from notes
-is escaped or quoted."""
+"""Answers as a model reads them: dated rows, and notes quoted as data."""
 
 from __future__ import annotations
 
@@ -14,7 +13,6 @@ _ROOM: Final = 100_000
 """Characters of memories in one answer; the resource of a memory has all of it."""
 _LEAST: Final = 2_000
 _MARKS: Final = (("weak match", "weak"), ("file gone", "gone"), ("partly read", "broken"))
-"""What is said of a row where its key is true."""
 
 Found = Mapping[str, Any]
 """A memory or a row as an operation of the App answers it."""
@@ -48,7 +46,6 @@ def _row(found: Found) -> str:
 
 
 def _valid(valid: Mapping[str, Any]) -> list[str]:
-    """Since when, or until when, what does not hold now."""
     now = valid.get("now")
     return (
         [f"from {day(valid['from'])}" if now == "ahead" else f"until {day(valid['until'])}"]
@@ -74,8 +71,8 @@ def day(moment: object) -> str:
 
 
 def whole(found: answers.FullMemory, room: int = _ROOM) -> str:
-    """A memory in full: its facts, and its body quoted below them; what goes beyond `room`
-    characters is left out and counted."""
+    """A memory in full, its body quoted; what goes beyond `room` characters is left out and
+    counted."""
     body = str(found["body"])
     kept = body[:room]
     text = quote(
@@ -95,7 +92,6 @@ def whole(found: answers.FullMemory, room: int = _ROOM) -> str:
 
 
 def _marks(found: answers.FullMemory) -> list[str]:
-    """What a reader must know of a memory besides its words."""
     changed, notice = found["timestamp"], found.get("notice")
     pictures = found.get("images") or ()
     marks = [f"changed {day(changed)}"] if changed and changed != found["created"] else []

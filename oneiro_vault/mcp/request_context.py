@@ -1,17 +1,38 @@
-"""What every tool, resource and prompt has at hand: a way to the App, a clock, who is asking, and
-progress back to them."""
+"""What every tool, resource and prompt has at hand: a way to the App, a clock, who asks, progress
+back to them; the few things the SDK keeps private; and the model of the client at the other end.
+
+Outside of any request that model can be asked only as the handshakes before 2026-07-28 allow. Later
+clients get no requests a server makes by itself (SEP-2577): their models take the questions of
+`dream_next`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeAlias, TypeVar
 
+from mcp.server import MCPServer, Server
+from mcp.server.connection import Connection
 from mcp.server.mcpserver import Context
+from mcp.server.session import ServerSession
+from mcp.server.subscriptions import ListenHandler
+from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    REQUEST_TIMEOUT,
+    CreateMessageRequest,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    SamplingMessage,
+    TextContent,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from oneiro_vault.api import AsyncCalls
 from oneiro_vault.core.principal import LOCAL, SCOPE, Caller
@@ -24,10 +45,8 @@ Raises OneiroError."""
 
 T = TypeVar("T")
 PATIENCE: Final = 15.0
-"""Seconds a question waits for the model, and for the vectors of what was just remembered; many
-clients give up after 60."""
+"""Seconds a question waits for the model and for vectors; many clients give up after 60."""
 _EVERY = 0.1
-"""Seconds between two progress messages of one call."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +92,8 @@ class Desk:
 
 
 def caller_of(request: object) -> Caller:
-    """Who asks: left in the request's scope by the door it came through; without a request (stdio,
-    in memory) the user's own program."""
+    """Who asks, as the door left it in the request's scope; without a request the user's own
+    program."""
     scope = getattr(request, "scope", None)
     found = scope.get(SCOPE, LOCAL) if isinstance(scope, Mapping) else LOCAL
     if not isinstance(found, Caller):
@@ -88,9 +107,8 @@ def actor_of(ctx: Ctx) -> str:
 
 
 class Reporter:
-    """Sends progress to the client, thinned out; a no-op for a client that did not ask. Its number
-    only ever grows, as the protocol wants: each stage adds one, after the first 1 that the bridge
-    has for itself (`cli/bridge/stdio`)."""
+    """Sends progress to a client that asked, thinned out. Its number only ever grows, as the
+    protocol wants: each stage adds one, after the 1 below which the bridge stays."""
 
     def __init__(self, ctx: Ctx, loop: asyncio.AbstractEventLoop) -> None:
         self._ctx, self._loop = ctx, loop
@@ -121,3 +139,93 @@ class Reporter:
 
 def nowhere(_stage: str, _done: int, _total: int) -> None:
     """Progress nobody asked for."""
+
+
+def lowlevel(server: MCPServer[Any]) -> Server[Any]:
+    """The protocol engine under an MCPServer: it serves streams, and takes handlers that have no
+    decorator."""
+    return server._lowlevel_server
+
+
+def connection_of(session: ServerSession) -> Connection:
+    """The connection a request came over; its exit stack is unwound when it ends."""
+    return session._connection
+
+
+def end_listening(engine: Server[Any]) -> None:
+    """Let every `subscriptions/listen` stream come to its proper end."""
+    entry = engine.get_request_handler("subscriptions/listen")
+    if entry is not None and isinstance(entry.handler, ListenHandler):
+        entry.handler.close()
+
+
+SAMPLING_PATIENCE: Final = 120.0
+"""Seconds a client may take for one answer: a person may have to allow it."""
+
+
+class Samplers:
+    """Connections whose clients let us ask, the latest last. All but `ask` runs on the event
+    loop."""
+
+    def __init__(self, patience: float = SAMPLING_PATIENCE) -> None:
+        self.patience = patience
+        self._open: dict[Connection, ServerSession] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def meet(self, session: ServerSession) -> None:
+        """A request came over this session."""
+        connection, offered = connection_of(session), session.client_capabilities
+        able = (
+            offered is not None and offered.sampling is not None and connection.initialized.is_set()
+        )
+        duplex = (
+            connection.session_id is None
+            and session.protocol_version not in MODERN_PROTOCOL_VERSIONS
+        )  # HTTP may have no way back
+        if not able or not duplex or connection in self._open:
+            return
+        self._loop = asyncio.get_running_loop()
+        self._open[connection] = session
+        connection.exit_stack.callback(self._ended, connection)
+
+    def _ended(self, connection: Connection) -> None:
+        self._open.pop(connection, None)
+
+    def ask(self, system: str, prompt: str, most: int) -> str | None:
+        """What the model of the latest client says, None without one; not for the loop's thread.
+        Raises RuntimeError, from a TimeoutError when the client is silent or gone."""
+        session, loop = next(reversed(list(self._open.values())), None), self._loop
+        if session is None or loop is None:
+            return None
+        request = CreateMessageRequest(
+            params=CreateMessageRequestParams(
+                messages=[
+                    SamplingMessage(role="user", content=TextContent(type="text", text=prompt))
+                ],
+                system_prompt=system,
+                max_tokens=most,
+                temperature=0.0,
+            )
+        )
+        work = asyncio.run_coroutine_threadsafe(
+            session.send_request(request, CreateMessageResult, self.patience), loop
+        )
+        try:
+            said = work.result(self.patience + 5).content
+        except Exception as error:  # whatever the client or its connection came to
+            work.cancel()
+            raise RuntimeError(f"{type(error).__name__}: {error}") from (
+                TimeoutError(str(error)) if silent(error) else error
+            )
+        if not isinstance(said, TextContent):
+            raise RuntimeError(f"the answer is no text but {said.type}")
+        return said.text
+
+
+def silent(error: Exception) -> bool:
+    """Did nothing come back, in its time or for lack of a connection?"""
+    if isinstance(error, MCPError):
+        return error.code in (REQUEST_TIMEOUT, CONNECTION_CLOSED) or isinstance(
+            error, NoBackChannelError
+        )
+    return isinstance(error, TimeoutError | CancelledError)

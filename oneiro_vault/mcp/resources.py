@@ -1,10 +1,9 @@
 """Addresses a client can read, complete and follow: memory://{id}, orientation://current,
 dream://{date}.
 
-Clients that follow an address are told that what is behind it changed, in the way of their era:
-those of 2026-07-28 hold a `subscriptions/listen` stream and are reached through the server's bus;
-earlier ones asked with `resources/subscribe` and are reached over their connection. Whatever
-happened to the notes, stamps before and after are compared.
+Followers are told that what is behind one changed: those of 2026-07-28 hold a
+`subscriptions/listen` stream on the server's bus; earlier ones asked with `resources/subscribe`.
+Stamps before and after are compared.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ from mcp_types import (
 from oneiro_vault.api import AsyncCalls
 from oneiro_vault.core.markdown.quoting import PREFACE, quote
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError
-from oneiro_vault.mcp import formatting, sdk_internals
-from oneiro_vault.mcp.request_context import Desk, nowhere
+from oneiro_vault.mcp import formatting
+from oneiro_vault.mcp.request_context import Desk, connection_of, lowlevel, nowhere
 from oneiro_vault.mcp.tools.tool import advice
 
 MEMORY: Final = "memory://"
@@ -46,7 +45,7 @@ _KINDS: Final = {f"{MEMORY}{{id}}": "memory", f"{DREAM}{{date}}": "dream"}
 
 
 def add(server: MCPServer[Any], desk: Desk) -> None:
-    """Register the resources and their completions. Reading a memory is a use of it; the others are
+    """Register them and their completions. Reading a memory is a use of it; the others are
     passive."""
 
     async def call(op: str, params: Mapping[str, Any], _progress: object) -> Any:
@@ -118,9 +117,7 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
             completion=Completion(values=values, total=total, has_more=total > len(values))
         )
 
-    sdk_internals.lowlevel(server).add_request_handler(
-        "completion/complete", CompleteRequestParams, complete
-    )
+    lowlevel(server).add_request_handler("completion/complete", CompleteRequestParams, complete)
 
 
 LOG = logging.getLogger("oneiro.mcp")
@@ -154,7 +151,7 @@ class Updates:
 
     def serve(self, server: MCPServer[Any]) -> None:
         """Register what earlier eras ask with."""
-        engine = sdk_internals.lowlevel(server)
+        engine = lowlevel(server)
         engine.add_request_handler("resources/subscribe", SubscribeRequestParams, self._subscribe)
         engine.add_request_handler(
             "resources/unsubscribe", UnsubscribeRequestParams, self._unsubscribe
@@ -198,7 +195,7 @@ class Updates:
     async def _subscribe(
         self, ctx: ServerRequestContext[Any, Any], params: SubscribeRequestParams
     ) -> EmptyResult:
-        connection = sdk_internals.connection(ctx.session)
+        connection = connection_of(ctx.session)
         if connection not in self._legacy:
             self._legacy[connection] = set()
             connection.exit_stack.callback(self._ended, connection)
@@ -211,7 +208,7 @@ class Updates:
     async def _unsubscribe(
         self, ctx: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams
     ) -> EmptyResult:
-        mine = self._legacy.get(sdk_internals.connection(ctx.session), set())
+        mine = self._legacy.get(connection_of(ctx.session), set())
         if str(params.uri) in mine:
             mine.remove(str(params.uri))
             self._leave([str(params.uri)])
@@ -221,7 +218,6 @@ class Updates:
         self._leave(self._legacy.pop(connection, set()))
 
     async def _watch(self, changed: asyncio.Event) -> None:
-        """While anybody follows anything: after every change, compare and tell."""
         loop = asyncio.get_running_loop()
 
         def heard() -> None:

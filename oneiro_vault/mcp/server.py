@@ -1,6 +1,5 @@
-"""The one place where the server for models is put together: both protocol eras, the same on
-every transport; and the prompts a person picks from a menu, which say what to do with the
-memory, never who anybody is."""
+"""The server for models, put together: both protocol eras, the same on every transport; and its
+prompts, which say what to do with the memory, never who anybody is."""
 
 from __future__ import annotations
 
@@ -20,12 +19,10 @@ import oneiro_vault
 from oneiro_vault.core.principal import LOCAL, METHODS, ORIENT
 from oneiro_vault.errors import OneiroError, shown
 from oneiro_vault.mcp import formatting, resources
-from oneiro_vault.mcp.request_context import PATIENCE, Call, Desk, caller_of
+from oneiro_vault.mcp.request_context import PATIENCE, Call, Desk, Samplers, caller_of
 from oneiro_vault.mcp.resources import Listen, Updates, asked_for
-from oneiro_vault.mcp.sampling_clients import Samplers
 from oneiro_vault.mcp.tools.change_tools import Changing
-from oneiro_vault.mcp.tools.dream_tools import Dreaming
-from oneiro_vault.mcp.tools.recall_tools import History, Recalling
+from oneiro_vault.mcp.tools.recall_tools import Dreaming, History, Recalling
 from oneiro_vault.mcp.tools.tool import VaultTool, advice
 
 
@@ -108,8 +105,8 @@ def build(
     patience: float = PATIENCE,
 ) -> MCPServer[Any]:
     """A server over `call`. `listen` says when something changed; `hold` is entered while a request
-    is under way or an address is followed (the owner then stays); `sets` names further tools;
-    `samplers` meets clients; `patience` as of a Desk. Raises KeyError for a set there is not."""
+    is under way or an address followed (the owner stays); `sets` names further tools. Raises
+    KeyError for a set there is not."""
     desk = Desk(call, clock, patience)
     bus = InMemorySubscriptionBus()
     updates = Updates(desk, bus, listen, hold)
@@ -139,7 +136,7 @@ def tools(desk: Desk) -> list[VaultTool]:
 
 
 class _Doorkeeper:
-    """Around every message: is its caller allowed what no tool guards, and the owner is needed
+    """Around every message: is its caller allowed what no tool guards; and the owner stays
     meanwhile."""
 
     def __init__(
@@ -154,7 +151,6 @@ class _Doorkeeper:
     async def __call__(
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        """Middleware of the SDK."""
         if (
             self.samplers is not None and caller_of(ctx.request) == LOCAL
         ):  # who comes over a network judges nothing here
@@ -180,12 +176,8 @@ class _Doorkeeper:
 async def _prompt(
     ctx: ServerRequestContext[Any, Any], call_next: CallNext, known: Sequence[Prompt]
 ) -> HandlerResult:
-    """A prompt that does not exist or lacks an argument is the caller's mistake; the SDK has one
-    ValueError for that and for faults.
-
-    One that does not exist never gets there: the SDK would write it into the log as a fault of
-    ours.
-    """
+    """One that does not exist or lacks an argument is the caller's mistake; the SDK has one
+    ValueError for that and for faults, and would write the first into the log as one."""
     name, names = (ctx.params or {}).get("name"), sorted(one.name for one in known)
     if isinstance(name, str) and name not in names:
         raise MCPError(
@@ -207,7 +199,6 @@ async def _prompt(
 
 
 def _needed(ctx: ServerRequestContext[Any, Any]) -> str | None:
-    """The right that a request needs, apart from calls of tools, which know theirs."""
     if ctx.method == "resources/read" and (ctx.params or {}).get("uri") == resources.ORIENTATION:
         return ORIENT
     return METHODS.get(ctx.method)

@@ -1,5 +1,5 @@
-"""One built server on two transports: streamable HTTP, and a duplex stream of lines for the stdio
-bridge. Both are plain ASGI."""
+"""One built server on two ASGI transports: streamable HTTP, and a stream of lines for the stdio
+bridge."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from oneiro_vault.core.principal import SCOPE, Caller
-from oneiro_vault.mcp import sdk_internals
+from oneiro_vault.mcp.request_context import end_listening, lowlevel
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -49,7 +49,7 @@ class Served:
     """A server while it runs; enter `running` before the first request."""
 
     def __init__(self, server: MCPServer[Any]) -> None:
-        self._engine = sdk_internals.lowlevel(server)
+        self._engine = lowlevel(server)
         security = TransportSecuritySettings(
             enable_dns_rebinding_protection=False
         )  # the door that faces a network does it, for all routes
@@ -59,15 +59,15 @@ class Served:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Sessions live as long as this. Streams of bridges are cut: they go on with another owner;
-        those over HTTP are ended."""
+        """Sessions live as long as this. Bridges' streams are cut, to go on with another owner;
+        those over HTTP end."""
         async with self._manager.run():
             try:
                 yield
             finally:
                 for scope in list(self._open):
                     scope.cancel()
-                sdk_internals.end_listening(self._engine)
+                end_listening(self._engine)
 
     async def http(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Streamable HTTP."""
@@ -84,8 +84,8 @@ class Served:
         await self._manager.handle_request(asking, receive, _hanging_up(send))
 
     async def lines(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One connection of the stdio form: each line of the request's body, and of the answer's,
-        is one JSON-RPC message."""
+        """The stdio form: each line of the request's body, and of the answer's, is one JSON-RPC
+        message."""
         if scope["method"] != "POST":
             await _refuse(send, 405, b"POST only")
             return
@@ -127,8 +127,8 @@ async def _refuse(send: Send, status: int, text: bytes) -> None:
 
 
 class _Lines:
-    """Bytes to messages and back, for one connection. What is no message is answered here, so that
-    the sender is not left waiting."""
+    """Bytes to messages and back; what is no message is answered here, so that no sender is left
+    waiting."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
@@ -139,7 +139,6 @@ class _Lines:
         self._pending: set[str | int] = set()
 
     async def serve(self, engine: Any) -> None:
-        """Until the client says no more, or is gone. The first request decides the era."""
         replies = self._to_client.clone()
         async with anyio.create_task_group() as group, replies:
             group.start_soon(self._outgoing)
@@ -175,8 +174,8 @@ class _Lines:
                     await anyio.sleep(0.01)
 
     async def _lines(self) -> AsyncIterator[bytes | None]:
-        """Whole lines; None for one that is too long, of which nothing is kept. Raises
-        ConnectionError when the client is gone."""
+        """Whole lines; None for one that is too long. Raises ConnectionError when the client is
+        gone."""
         buffer, skipping = bytearray(), False
         while True:
             message = await self._receive()

@@ -1,11 +1,9 @@
 """The settings of the table `settings.toml`, as files and the environment have them.
 
-Two scopes. `vault` settings are behaviour every machine shares and live in the vault's
-`oneiro.toml`. `machine` settings (paths, models, processes) live in
-`$XDG_CONFIG_HOME/oneiro/config.toml` or in the environment and are never taken from a vault,
-because a vault that was pulled is untrusted input. The environment (`ONEIRO_DECAY_EPISODIC=3`)
-overrides both; an owner answers each caller by the caller's own environment as far as a setting can
-differ from call to call (`each`).
+`vault` settings are behaviour every machine shares and live in the vault's `oneiro.toml`. `machine`
+settings (paths, models, processes) live in `$XDG_CONFIG_HOME/oneiro/config.toml` or in the
+environment and never in a vault: one that was pulled is untrusted input. The environment
+(`ONEIRO_DECAY_EPISODIC=3`) overrides both.
 """
 
 from __future__ import annotations
@@ -32,12 +30,8 @@ _KEPT: Final = "No note was touched."
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: dotted `name`, `scope`, `default` (its type is the setting's type), `help`, and
-    the `rule` (of `RULES`) its values keep.
-
-    `each`: it may differ from call to call, so a caller's variable counts even when another process
-    answers.
-    """
+    """One setting: dotted `name`, `scope`, `default` (of its type), `help`, the `rule` (of `RULES`)
+    its values keep. `each`: a caller's variable counts even when another process answers."""
 
     name: str
     scope: str
@@ -130,8 +124,7 @@ FIXED: Final[dict[str, Value]] = _TABLE["fixed"]
 _FORMER: Final = FIXED.keys() | _TABLE["former"].keys()
 """What an older version's files may set; it does nothing any more."""
 GUARDED: Final[dict[str, Value]] = {name: BY_NAME[name].default for name in guard.GUARDED}
-"""Settings that protect, with their defaults: what a vault loosens of them takes a person of this
-machine."""
+"""Settings that protect, with their defaults."""
 
 MINE: Final = frozenset({"vault", "owner.start"})
 """Settings a client acts upon by itself, whoever answers."""
@@ -139,11 +132,11 @@ _CALLER: ContextVar[Mapping[str, Value] | None] = ContextVar("caller", default=N
 
 
 class Settings:
-    """Checked settings, read as `settings["decay.episodic"]`; unset ones have their default.
+    """Checked settings, read as `settings["decay.episodic"]`.
 
     `values` come from files, `variables` from the environment, which wins. `wrong` is what the
     files say that had to be left out; `loosened` what the vault says that nobody here has agreed
-    to, and `agreed` what they have; `former` names what they set that is no setting any more.
+    to, `agreed` what they have; `former` names what is no setting any more.
     """
 
     def __init__(
@@ -188,11 +181,7 @@ class Settings:
     @contextmanager
     def on_behalf(self, env: Mapping[str, str]) -> Iterator[list[str]]:
         """In this thread, see the settings that may differ from call to call as the caller's
-        environment has them.
-
-        Yields the variables that differ from ours and cannot be followed. Raises SettingsError for
-        a wrong one.
-        """
+        environment has them; yields the variables that cannot be followed. Raises SettingsError."""
         theirs = _from_env(env)
         differing = [name for name in BY_NAME if theirs.get(name) != self._variables.get(name)]
         token = _CALLER.set(theirs)
@@ -217,8 +206,8 @@ def load(
     """Defaults, then the vault's `oneiro.toml`, then the machine's file, then the environment.
 
     Raises SettingsError naming the file, the line, the key and what is allowed. Unless `strict`,
-    what a file says wrongly is left out and listed in `Settings.wrong`: a vault that was pulled
-    from a newer version stays readable. A wrong variable is always an error.
+    what a file says wrongly is left out and listed in `Settings.wrong`: a vault pulled from a newer
+    version stays readable.
     """
     env = os.environ if env is None else env
     wrong: list[SettingsError] = []
@@ -248,8 +237,7 @@ def load(
 def _from_file(
     path: Path, scopes: tuple[str, ...], wrong: list[SettingsError], former: list[str]
 ) -> dict[str, Value]:
-    """What a file sets; what it sets wrongly goes to `wrong`, what is no setting any more to
-    `former`."""
+    """What a file sets; wrong ones go to `wrong`, what is no setting any more to `former`."""
     try:
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)
@@ -286,8 +274,7 @@ def _from_file(
 
 
 def _line(text: str, name: str) -> str:
-    """`, line 3` for the line of a TOML text that sets `name`; empty when it is written in some
-    unusual way."""
+    """`, line 3` for the line of a TOML text that sets `name`; "" for some unusual way."""
     table = ""
     for number, line in enumerate(text.splitlines(), 1):
         header = re.match(r"\s*\[+([^\[\]]+)\]", line)
@@ -326,8 +313,8 @@ def _from_env(env: Mapping[str, str]) -> dict[str, Value]:
 
 
 def _typed(setting: Setting, text: str) -> Any:
-    """The text of a variable as the setting's type, or the text itself when it does not fit (the
-    check then says so)."""
+    """The text of a variable as the setting's type, or itself when it does not fit: the check says
+    so."""
     if setting.type is bool:
         return locations.WORDS.get(text.lower(), text)
     try:

@@ -1,8 +1,8 @@
 """Which settings of a vault protect, and what this machine has agreed to of them.
 
-A vault's `oneiro.toml` comes by pull as well, so by itself it only makes these stricter. What is
-looser than what was in force here before takes effect when a person of this machine has said so, by
-`oneiro trust`. The record lies in the git directory, which no pull reaches.
+A vault's `oneiro.toml` comes by pull as well: what is looser in it than what was in force here
+takes effect when a person of this machine has said so, by `oneiro trust`. The record lies in the
+git directory, which no pull reaches.
 """
 
 from __future__ import annotations
@@ -61,8 +61,7 @@ GUARDED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "distil.sources": max,
     "distil.uses": max,
 }
-"""Setting -> what is in force, of what a vault says and what was agreed to: the stricter of
-both."""
+"""Setting -> the stricter of what a vault says and what was agreed to."""
 
 
 def place(vault: Path) -> Path:
@@ -73,11 +72,8 @@ def place(vault: Path) -> Path:
 def guard(
     vault: Path, values: MutableMapping[str, Any], defaults: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], list[Loosened]]:
-    """Put what is in force of the guarded settings into `values`, which an `oneiro.toml` has set.
-
-    Returns what this machine agrees to from now on (what became stricter counts at once), and what
-    is looser and not in force.
-    """
+    """Put what is in force of the guarded settings into `values`, which an `oneiro.toml` has set;
+    returns what this machine agrees to from now on, and what is looser and not in force."""
     agreed = dict(defaults) | _read(vault, defaults)
     held = []
     for name, known in list(agreed.items()):
@@ -100,7 +96,6 @@ def accepted(agreed: Mapping[str, Any], held: Iterable[Loosened]) -> Mapping[str
 
 
 def _read(vault: Path, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """What was agreed to, by setting; nothing from a record that is missing or damaged."""
     try:
         found = json.loads(place(vault).read_bytes())
     except (OSError, ValueError):

@@ -42,8 +42,8 @@ def option(argv: Sequence[str]) -> str:
 
 
 def find(given: str, cwd: str, env: Mapping[str, str]) -> str:
-    """The vault's folder: `--vault`, else `ONEIRO_VAULT`, else the nearest folder upwards with an
-    `oneiro.toml`; else an empty string."""
+    """The vault's folder: `--vault`, else `ONEIRO_VAULT`, else the nearest upwards with an
+    `oneiro.toml`; else ""."""
     named = given or env.get("ONEIRO_VAULT", "")
     if named:
         return os.path.normpath(os.path.join(cwd, os.path.expanduser(named)))
@@ -62,8 +62,7 @@ def nearest(folder: str) -> str:
 
 
 def plain_default(env: Mapping[str, str]) -> str:
-    """The machine's default vault when it is written so plainly that no TOML parser is needed; the
-    careful way is `definitions.load`."""
+    """The machine's default vault when it is written so plainly that no TOML parser is needed."""
     try:
         with open(machine_file(env), encoding="utf-8") as file:
             lines = file.read().splitlines()
@@ -94,8 +93,7 @@ def machine_file(env: Mapping[str, str]) -> str:
 
 
 def git_dir(root: str) -> str:
-    """The git directory of the vault at `root`, also when `.git` is a file that points
-    elsewhere."""
+    """The git directory of the vault at `root`, also when `.git` is a file."""
     path = os.path.join(root, ".git")
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
@@ -126,8 +124,7 @@ def lock_file(root: str) -> str:
 
 
 def index_dir(root: str, configured: str = "") -> str:
-    """The folder for what can be rebuilt. `configured` is the machine's setting `index.dir`: each
-    vault has a folder of its own in it."""
+    """The folder for what can be rebuilt, in the machine's setting `index.dir` if `configured`."""
     if not configured:
         return os.path.join(root, ".oneiro")
     import hashlib
@@ -142,8 +139,8 @@ def log_file(index: str) -> str:
 
 
 def socket_paths(index: str) -> list[str]:
-    """Where the owner's socket may be: in the index folder, unless that path is too long for one,
-    else in a private runtime folder."""
+    """Where the owner's socket may be: in the index folder, or a runtime folder if that is too
+    long."""
     import hashlib
 
     path = os.path.join(index, "socket")
@@ -154,8 +151,7 @@ def socket_paths(index: str) -> list[str]:
 
 
 def runtime_dir() -> str:
-    """A folder of this user for sockets, under `$XDG_RUNTIME_DIR` or `/tmp`; short whatever the
-    vault's path is."""
+    """A folder of this user for sockets, short whatever the vault's path is."""
     base = os.environ.get("XDG_RUNTIME_DIR", "")
     if (
         os.path.isabs(base)

@@ -13,7 +13,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.core.markdown.quoting import PREFACE
 from oneiro_vault.hook import session_start
-from oneiro_vault.memory_tool.file_commands import Memories
+from oneiro_vault.memory_tool import Memories
 from tests.core.markdown.test_quoting import ATTACKS, ENCODED, delimiters
 from tests.mcp.speaking import Heard, connected, server_over, words
 from tests.operations.conftest import Call

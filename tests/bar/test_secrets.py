@@ -15,7 +15,7 @@ import pytest
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.capture.markers import ALLOW
 from oneiro_vault.errors import OneiroError, SecretFound
-from oneiro_vault.memory_tool.file_commands import Memories
+from oneiro_vault.memory_tool import Memories
 from oneiro_vault.vault.secrets.secret_scan import REMOVED
 from tests.box import Box
 from tests.mcp.raw import LEGACY, MODERN, Http

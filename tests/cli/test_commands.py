@@ -381,7 +381,7 @@ def test_init_here_indexes_and_rewrites_nothing(fresh: Box, notes: Path) -> None
     assert fresh.json("recall", "Teekanne")["results"][0]["path"] == "Größe 🌱/ünï.md"
 
 
-IMPATIENT = "from oneiro_vault.cli.commands.daily import init\ninit.LIMIT = 0.0\n" + ENTRY
+IMPATIENT = "from oneiro_vault.cli.commands import init\ninit.LIMIT = 0.0\n" + ENTRY
 
 
 @pytest.mark.slow

@@ -13,9 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from oneiro_vault.clients.edit import add, current, drop
-from oneiro_vault.clients.entries import Trouble, Want, hooks, server
-from oneiro_vault.clients.jsonc import Document
+from oneiro_vault.clients.edit import Document, Trouble, Want, add, current, drop, hooks, server
 from tests.clients import texts
 
 SERVER = Want(

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 import pytest
 
-from oneiro_vault.clients import entries
+from oneiro_vault.clients import edit
 from oneiro_vault.clients.known_clients import CLIENTS, Machine, Ours
 
 OURS = Ours(("/opt/a b/oneiro",), "/home/pat/my vault")
@@ -91,10 +91,10 @@ def test_every_entry_starts_the_server_or_a_hook_of_the_named_vault_and_is_known
     for target in CLIENTS[name].targets(machine, ours):
         for want in target.wants:
             entry = want.entry if want.key else want.entry["hooks"][0]
-            assert entries.is_ours(entry)
+            assert edit.is_ours(entry)
             if machine is LINUX:
                 verb = ["mcp"] if want.key else ["hook", want.path[1]]
-                assert entries.words(entry) == [
+                assert edit.words(entry) == [
                     "/opt/a b/oneiro",
                     *verb,
                     "--vault",
@@ -136,7 +136,7 @@ def test_codex_on_windows_gets_a_line_that_windows_splits() -> None:
     ],
 )
 def test_what_is_known_as_ours(entry: object, ours: bool) -> None:
-    assert entries.is_ours(entry) is ours
+    assert edit.is_ours(entry) is ours
 
 
 def test_this_machine(tmp_path: Path) -> None:

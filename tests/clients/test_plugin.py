@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import oneiro_vault
-from oneiro_vault.clients import entries, installing
+from oneiro_vault.clients import edit, installing
 from tests.clients import servers
 
 ROOT = Path(__file__).parents[2]
@@ -28,14 +28,14 @@ def test_every_skill_and_every_event_is_in_the_plug_in() -> None:
     (plugin,) = read(".claude-plugin/marketplace.json")["plugins"]
     assert (plugin["name"], plugin["source"]) == (about["name"], "./skills")
     server = {"command": "oneiro", "args": ["mcp", "--vault", "${user_config.vault}"]}
-    assert read("skills/.mcp.json")["mcpServers"] == {entries.NAME: server}
+    assert read("skills/.mcp.json")["mcpServers"] == {edit.NAME: server}
 
 
 def test_its_hooks_take_the_chosen_vault_from_the_environment(tmp_path: Path) -> None:
     """Claude Code runs no hook whose arguments name an option that nobody has set."""
     listed = read("skills/hooks/hooks.json")["hooks"]
     hooks = {event: groups[0]["hooks"][0] for event, groups in listed.items()}
-    assert {event: hook["timeout"] for event, hook in hooks.items()} == entries.HOOKS
+    assert {event: hook["timeout"] for event, hook in hooks.items()} == edit.HOOKS
     servers.oneiro(tmp_path, "")
     for option, wanted in (({"CLAUDE_PLUGIN_OPTION_VAULT": "/a b"}, "/a b"), ({}, "")):
         for event, hook in hooks.items():

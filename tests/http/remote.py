@@ -15,8 +15,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx2
 
+from oneiro_vault.http.auth.access_tokens import challenge
 from oneiro_vault.http.auth.authenticator import Access, folder_of
-from oneiro_vault.http.auth.tokens import challenge
 from tests.box import Box, eventually
 
 ROLES = ("reader", "writer", "hook", "admin")

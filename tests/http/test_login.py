@@ -25,7 +25,7 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl
 
 from oneiro_vault.core.principal import MEMORIES
-from oneiro_vault.http.auth.tokens import challenge
+from oneiro_vault.http.auth.access_tokens import challenge
 from tests.box import eventually
 from tests.http.remote import (
     BACK,

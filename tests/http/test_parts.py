@@ -12,9 +12,9 @@ from starlette.datastructures import Headers
 from starlette.types import Message
 
 from oneiro_vault.core.principal import ORIENT, READ, TOOLS, WRITE
-from oneiro_vault.http import body, middleware
+from oneiro_vault.http import middleware, network_request
 from oneiro_vault.http.middleware import KEPT, Answer
-from oneiro_vault.http.refusal import Names, RefusedError
+from oneiro_vault.http.network_request import Names, RefusedError
 from oneiro_vault.mcp.request_context import Desk
 from oneiro_vault.mcp.server import SETS, tools
 
@@ -115,8 +115,10 @@ def part(data: bytes, more: bool = True) -> Message:
 
 def test_a_body_comes_whole_and_once_more() -> None:
     async def run() -> list[Message]:
-        data = await body.whole(receiver(part(b"ab"), part(b""), part(b"c", more=False)), 3)
-        again = body.again(data, receiver({"type": "http.disconnect"}))
+        data = await network_request.whole(
+            receiver(part(b"ab"), part(b""), part(b"c", more=False)), 3
+        )
+        again = network_request.again(data, receiver({"type": "http.disconnect"}))
         return [await again(), await again()]
 
     assert asyncio.run(run()) == [part(b"abc", more=False), {"type": "http.disconnect"}]
@@ -132,7 +134,7 @@ def test_a_body_comes_whole_and_once_more() -> None:
 )
 def test_bodies_that_are_refused(messages: list[Message], status: int) -> None:
     with pytest.raises(RefusedError) as caught:
-        asyncio.run(body.whole(receiver(*messages), 3))
+        asyncio.run(network_request.whole(receiver(*messages), 3))
     assert caught.value.status == status
 
 
@@ -142,16 +144,18 @@ def test_bodies_that_are_refused(messages: list[Message], status: int) -> None:
 )
 def test_declared_lengths(length: str, status: int) -> None:
     with pytest.raises(RefusedError) as caught:
-        body.declared(Headers({"content-length": length}), 3)
+        network_request.declared(Headers({"content-length": length}), 3)
     assert caught.value.status == status
     for fine in ("", "0", "3"):
-        body.declared(Headers({"content-length": fine}), 3)
+        network_request.declared(Headers({"content-length": fine}), 3)
 
 
 @pytest.mark.parametrize("length", ["0", "2", "x"])
 def test_two_lengths_are_refused(length: str) -> None:
     with pytest.raises(RefusedError) as caught:
-        body.declared(Headers({"content-length": length, "transfer-encoding": "chunked"}), 3)
+        network_request.declared(
+            Headers({"content-length": length, "transfer-encoding": "chunked"}), 3
+        )
     assert (caught.value.status, caught.value.headers["Connection"]) == (400, "close")
 
 
@@ -160,7 +164,7 @@ def test_two_lengths_are_refused(length: str) -> None:
 
 
 def read(message: Any) -> list[tuple[str, str]]:
-    return [(found.op, found.scope) for found in body.read(json.dumps(message).encode())]
+    return [(found.op, found.scope) for found in network_request.read(json.dumps(message).encode())]
 
 
 @pytest.mark.parametrize(
@@ -211,7 +215,7 @@ def test_every_tool_of_the_server_is_known_with_the_same_right() -> None:
     ],
 )  # fmt: skip
 def test_what_an_answer_says(text: bytes, kind: str, found: tuple[Any, bool]) -> None:
-    assert body.outcome(text, kind) == found
+    assert network_request.outcome(text, kind) == found
 
 
 def test_only_the_beginning_of_an_answer_is_kept() -> None:

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.core.question import Raw, check
-from oneiro_vault.judges.base import json_in
+from oneiro_vault.judges.base import Patience, json_in
 from oneiro_vault.judges.budget import AWAY, Budgeted, Ceilings
 from oneiro_vault.judges.command import MARK, PROGRAMS, CommandJudge, found, known
-from oneiro_vault.judges.concurrency import Patience
 from tests.box import command_line, eventually
 from tests.judges.scripted import leaning
 from tests.judges.test_judges import question

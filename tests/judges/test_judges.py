@@ -15,8 +15,8 @@ from pydantic import Field
 
 from oneiro_vault.core.question import Answer, Question, Raw, Shown, ShownId, check
 from oneiro_vault.judges import deferred
+from oneiro_vault.judges.base import Patience, in_parallel
 from oneiro_vault.judges.budget import AWAY, Budgeted, Ceilings
-from oneiro_vault.judges.concurrency import Patience, in_parallel
 from oneiro_vault.judges.deferred import SamplingJudge
 from oneiro_vault.mind.registry import LOOPS
 from tests.judges.scripted import (

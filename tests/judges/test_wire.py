@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict, check
-from oneiro_vault.judges.base import Judge
+from oneiro_vault.judges.base import Judge, Patience
 from oneiro_vault.judges.budget import AWAY, Budgeted, Ceilings
-from oneiro_vault.judges.concurrency import Patience
 from oneiro_vault.judges.model_api import AnthropicJudge, OpenAIJudge
 from tests.judges.wire import Endpoint, endpoint
 

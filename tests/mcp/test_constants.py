@@ -14,8 +14,8 @@ import pytest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 import oneiro_vault
-from oneiro_vault.cli.bridge import greeting
-from oneiro_vault.cli.bridge.greeting import Greeting
+from oneiro_vault.cli import bridge
+from oneiro_vault.cli.bridge import Greeting
 from oneiro_vault.mcp.server import SETS, build
 from oneiro_vault.mcp.transports import Served
 from tests.mcp.raw import ENVELOPE, HELLO, LEGACY
@@ -125,7 +125,7 @@ def test_the_file_is_what_the_server_says() -> None:
     now = json.dumps(constants(), ensure_ascii=False, indent=1).replace(
         f'"version": "{oneiro_vault.__version__}"', '"version": "{version}"'
     )
-    path = Path(greeting.FILE)
+    path = Path(bridge.FILE)
     if os.environ.get("GOLDEN") == "write":
         path.write_text(now + "\n", encoding="utf-8")
     assert path.read_text(encoding="utf-8") == now + "\n", "stale: `make golden` writes it anew"

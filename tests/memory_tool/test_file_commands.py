@@ -10,7 +10,7 @@ import pytest
 
 from oneiro_vault.app import App
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError
-from oneiro_vault.memory_tool.file_commands import Memories, size, spans
+from oneiro_vault.memory_tool import Memories, size, spans
 from tests.bar.test_traversal import NAMES
 from tests.operations.conftest import Call
 from tests.operations.conftest import app as app

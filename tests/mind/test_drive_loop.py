@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from oneiro_vault.core.question import Question, Raw
+from oneiro_vault.judges.base import Patience
 from oneiro_vault.judges.budget import Budgeted, Ceilings
-from oneiro_vault.judges.concurrency import Patience
 from oneiro_vault.mind.base import Asking, Snapshot
 from oneiro_vault.mind.drive_loop import MOST_ROUNDS, Driver
 from tests.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperament

@@ -1,21 +1,27 @@
-"""doctor, check, pr-summary, reindex, adopt."""
+"""doctor, check, pr-summary, reindex, adopt; and purge, for which a person at a terminal sees the
+plan and types the vault's name: there is no other way in."""
 
 from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from oneiro_vault import answers
 from oneiro_vault.cli import render, terminal
-from oneiro_vault.cli.commands.machines.serve import prompted
+from oneiro_vault.cli.commands.serve import prompted
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
-from oneiro_vault.cli.output import Output, line, safe
+from oneiro_vault.cli.output import Output, line, safe, settled
 from oneiro_vault.errors import Brake, InvalidInput, NotFound, few
+
+if TYPE_CHECKING:
+    from oneiro_vault.app import App
 
 
 @command("doctor")
@@ -39,7 +45,6 @@ def doctor_(face: Face, fix: bool) -> Output:
 
 
 def _permission(found: answers.CaptureHere) -> str:
-    """Whether hooks capture conversations in a folder, and the marker that says so."""
     folder, marker = line(found["folder"]), line(found["marker"] or "")
     if found["problem"]:
         return (
@@ -94,7 +99,6 @@ def check_(face: Face, format_: str, fix: bool, yes: bool) -> Output:
 
 
 def _mended(face: Face, yes: bool) -> Output:
-    """What could be mended, and after a yes is; nothing changes without one."""
     found = face.ops.mend(yes=yes)
     diffs = "\n".join(safe(one["diff"]).rstrip("\n") for one in found["mends"])
     if found["mends"] and not yes and not face.json and sys.stdin.isatty():
@@ -174,11 +178,124 @@ def adopt_(face: Face, paths: tuple[str, ...]) -> Output:
 
 
 def _inside(face: Face, path: str) -> str:
-    """A path as the vault knows it: one that exists from where the person stands is taken from
-    there."""
+    """A path as the vault knows it, taken from where the person stands if it exists there."""
     standing = Path(face.request.cwd, path)
     root = os.path.realpath(face.root)
     with suppress(OSError):  # no file can have a name so long
         if standing.exists() and (os.path.realpath(standing) + os.sep).startswith(root + os.sep):
             return Path(os.path.realpath(standing)).relative_to(root).as_posix()
     return path
+
+
+_SHOWN: Final = 20
+_KEPT: Final = "Nothing was changed."
+
+
+@command("purge")
+@click.argument("ids", metavar="ID…", nargs=-1)
+@click.option(
+    "--matching",
+    metavar="TEXT",
+    help="Take this text out of everything instead; `-` asks for it, so that no shell keeps it.",
+)
+@click.option("--resume", is_flag=True, help="Finish a purge that was interrupted.")
+def purge_(face: Face, ids: tuple[str, ...], matching: str | None, resume: bool) -> Output:
+    """Take memories, or a TEXT, out of the vault and all of its history, for good; asks first, at a
+    terminal only."""
+    face.person("can purge", "For programs there is `forget`: it keeps the words in the history.")
+    if resume and (ids or matching):
+        raise InvalidInput("--resume goes on with what was begun; give nothing else", kept=_KEPT)
+    root = face.root
+    wanted = str(click.prompt("Text to purge", err=True)) if matching == "-" else matching or ""
+    with _alone(face, root) as app, terminal.Waiting(aloud=True) as sign:
+        return _resumed(app, sign) if resume else _purged(app, root, ids, wanted, sign)
+
+
+def _resumed(app: App, sign: terminal.Waiting) -> Output:
+    from oneiro_vault.app import resume_purge
+
+    return _told(resume_purge(app, sign.count))
+
+
+def _purged(
+    app: App, root: Path, ids: tuple[str, ...], matching: str, sign: terminal.Waiting
+) -> Output:
+    from oneiro_vault.app import plan_purge
+
+    purge = plan_purge(app, ids, matching)
+    terminal.emit(terminal.OUT, terminal.encode(settled("\n".join(_plan(purge.shown()))) + "\n"))
+    name = root.resolve().name
+    if (
+        str(
+            click.prompt(
+                f"Type the name of the vault ({line(name)}) to go on",
+                default="",
+                show_default=False,
+                err=True,
+            )
+        )
+        != name
+    ):
+        raise InvalidInput("that is not the name of the vault", kept=_KEPT)
+    return _told(purge.run(sign.count))
+
+
+@contextmanager
+def _alone(face: Face, root: Path) -> Iterator[App]:
+    """The vault, open here; its owner is asked to end."""
+    from oneiro_vault.app import App
+    from oneiro_vault.daemon import spawn
+    from oneiro_vault.daemon.owner_lock import OwnerLock
+    from oneiro_vault.settings import locations
+    from oneiro_vault.settings.definitions import load
+
+    settings = load(root, face.request.env, strict=False)
+    spawn.end(root, wait=8.0)
+    lock = OwnerLock(Path(locations.state_dir(str(root))))
+    lock.acquire(settings["git.wait"], "a purge")
+    try:
+        with App.open(root, settings) as app:
+            yield app
+    finally:
+        lock.release()
+
+
+def _plan(found: Mapping[str, Any]) -> list[str]:
+    text = (
+        [f"These go, with all of their history ({len(found['memories'])}):"]
+        if found["memories"]
+        else []
+    )
+    text += [f"  {one['id']}  {line(one['title'])}" for one in found["memories"]]
+    text += [
+        "It was found in:",
+        *(f"  {count:>7}  {kind}" for kind, count in found["found"].items()),
+    ]
+    text += _listed(
+        "These notes say some of the same and stay (name them as well, or use --matching):",
+        found["also"],
+    )
+    text += _listed("git does not know these files; they are yours to remove:", found["untouched"])
+    text += [
+        "Every commit gets a new id; reflogs are cleared; nothing that is kept holds what goes. "
+        "There is no way back."
+    ]
+    return text
+
+
+def _listed(head: str, paths: list[str]) -> list[str]:
+    more = [f"  … and {len(paths) - _SHOWN} more"] if len(paths) > _SHOWN else []
+    return [head, *(f"  {line(path)}" for path in paths[:_SHOWN]), *more] if paths else []
+
+
+def _told(receipt: Mapping[str, Any]) -> Output:
+    text = [
+        f"Purged: {receipt['files']} versions of files, {receipt['messages']} messages and "
+        f"{receipt['names']} file names, in {receipt['commits']} commits. The history is now "
+        f"{receipt['after'][:10]}.",
+        f"Receipt (it holds no words): {receipt['receipt']}",
+        "Still to do, by you:",
+        *(f"  {todo}" for todo in receipt["todo"]),
+    ]
+    left = _listed("It is still here:", receipt["left"])
+    return Output("\n".join([*text, *left]), receipt, code=1 if left else 0)

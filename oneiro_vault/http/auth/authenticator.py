@@ -1,10 +1,6 @@
-"""Everything that decides about a caller of one vault, in one place: who it is, what it may do and
-how often, and what is written down.
-
-The audit log says who did what to which memories and how it ended, as JSON lines; never a word of a
-memory, a question or a secret. The person's own login, which approves programs, is one password for
-a vault on this machine, guessed at only slowly.
-"""
+"""Everything that decides about a caller of one vault: who it is, what it may do, how often, and
+what is written down (who did what to which memories; never a word of a memory, a question or a
+secret)."""
 
 from __future__ import annotations
 
@@ -25,12 +21,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiro_vault.core.principal import WRITE, Caller
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError
-from oneiro_vault.http.auth.grants import Grants
+from oneiro_vault.http.auth.access_tokens import Grants, Keys, Seal, check_password, hash_password
 from oneiro_vault.http.auth.json_store import Store, private_folder
-from oneiro_vault.http.auth.oauth_server import Authorization
-from oneiro_vault.http.auth.registered_clients import Clients
-from oneiro_vault.http.auth.service_keys import Keys
-from oneiro_vault.http.auth.tokens import Seal, check_password, hash_password
+from oneiro_vault.http.auth.oauth_server import Authorization, Clients
 
 if TYPE_CHECKING:
     from oneiro_vault.http.auth.client_documents import Documents
@@ -45,11 +38,8 @@ _KEPT: Final = "Nothing was changed."
 
 class Buckets:
     """How often somebody may do something: `size` permits at once, all of them back after
-    `seconds`. A size of 0 means no limit. Thread-safe.
-
-    Names beyond `most` make the one that was idle longest forgotten, so that nobody fills the
-    memory with invented names.
-    """
+    `seconds`; 0 means no limit. Thread-safe. Beyond `most` names the one idle longest is forgotten:
+    nobody fills the memory with invented ones."""
 
     def __init__(
         self,
@@ -63,8 +53,8 @@ class Buckets:
         self._lock = threading.Lock()
 
     def spend(self, name: str, cost: float = 1.0) -> float:
-        """0.0 when `cost` permits were there (they are taken), else the seconds until they will be;
-        more than fit count as all."""
+        """0.0 when `cost` permits (at most all) were there and are taken, else the seconds until
+        they will be."""
         if self._size <= 0:
             return 0.0
         cost = min(cost, self._size)
@@ -84,7 +74,7 @@ class Buckets:
             self._left.pop(name, None)
 
     def refund(self, name: str, cost: float = 1.0) -> None:
-        """What was spent for this name a moment ago counts no more."""
+        """What was spent a moment ago counts no more."""
         with self._lock:
             if name in self._left:
                 left, since = self._left[name]
@@ -92,8 +82,8 @@ class Buckets:
 
 
 class Login:
-    """Sets and checks the password. Checking takes a third of a second of one core, so only one is
-    checked at a time."""
+    """The password that lets a person approve programs. Checking takes a third of a second of one
+    core, so only one is checked at a time."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -134,8 +124,8 @@ class Login:
         return self._near.spend(address) or self._far.spend("all")
 
     def check(self, password: str, address: str) -> bool:
-        """Is this the password? Never without `wait` before it; who knows it has all attempts again
-        and takes none from others."""
+        """Is this the password? Never without `wait` before; who knows it gets all attempts
+        back."""
         stored = self._store.read()
         if "hash" not in stored or len(password) > LONGEST:
             return False
@@ -170,8 +160,8 @@ class Audit:
     def write(
         self, who: str, op: str, status: int | str, *, about: Iterable[Any] = (), **more: str | int
     ) -> None:
-        """One line; of what the request and its answer say (`about`) only ids. It must not fail
-        what it reports: the owner's log tells."""
+        """One line; of a request and its answer (`about`) only ids. It never fails what it
+        reports."""
         when = datetime.fromtimestamp(self._clock()).astimezone().isoformat(timespec="milliseconds")
         entry = {
             "t": when,
@@ -209,8 +199,8 @@ class Audit:
 
 
 def ids_in(message: Any, depth: int = 4) -> list[str]:
-    """Memory ids in the arguments or the result of an operation, looked for only where ids stand;
-    anything that is no id is left out."""
+    """Memory ids in the arguments or the result of an operation, looked for only where ids
+    stand."""
     found: list[str] = []
     if depth and isinstance(message, dict):
         for name, value in message.items():
@@ -252,9 +242,8 @@ a network is the user."""
 
 @dataclass(frozen=True)
 class Rules:
-    """What the machine's settings say about callers: per key and minute `reads` and `writes` (0: no
-    limit); seconds tokens are good; redirects the operator lists; whether programs may be named by
-    a document; bytes of an audit log."""
+    """What the machine's settings say of callers: per key and minute `reads` and `writes` (0: no
+    limit), seconds tokens are good, the operator's redirects, whether documents name programs."""
 
     reads: float = 600
     writes: float = 120
@@ -300,7 +289,7 @@ class Access:
 
     def identify(self, token: str, resources: Iterable[str]) -> Caller | None:
         """Who holds this token, if it is good now and meant for one of these resources. Raises
-        DiskProblem when nobody can tell."""
+        DiskProblem."""
         key = self.keys.check(token)
         if key is not None:
             return self._seen(Caller(_ACTORS.get(key.role, "model"), key.role, f"key:{key.id}"))
@@ -319,14 +308,12 @@ class Access:
         return (self._writes if scope == WRITE else self._reads).spend(caller.name, count)
 
     def knock(self, kind: str, address: str) -> float:
-        """Take a permit of KNOCKS for somebody nobody knows yet: 0.0, or the seconds until there is
-        one."""
+        """Take a permit of KNOCKS for a stranger: 0.0, or the seconds until there is one."""
         near, far = self._knocks[kind]
         return near.spend(address) or far.spend("all")
 
     def seal(self, statement: Mapping[str, Any]) -> str:
-        """Let a browser carry this and bring it back unchanged, to this process and within
-        PAGE_SECONDS."""
+        """Let a browser carry this unchanged, back to this process within PAGE_SECONDS."""
         return self._seal.close(statement, self.clock())
 
     def unseal(self, text: str) -> Mapping[str, Any] | None:
@@ -341,8 +328,8 @@ class Access:
         return caller
 
     def flush(self) -> None:
-        """Note on the disk when keys and grants were last used. What a power cut loses of this is a
-        few seconds."""
+        """Note on the disk when keys and grants were last used; a power cut may lose some seconds
+        of it."""
         self._flushed = self.clock()
         fresh, self._fresh = self._fresh, {}
         if fresh:

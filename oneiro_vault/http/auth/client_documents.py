@@ -1,9 +1,9 @@
 """Programs that are named by the https address of a document about them (client-id metadata
 documents).
 
-The address comes from a stranger, so the fetch must not become a way into this machine's network:
-https on its usual port only, every address the name has must be public, the connection goes to the
-very address that was checked, nothing is followed, and size and time are capped.
+The address comes from a stranger: https on its usual port only, every address the name has must be
+public, the connection goes to the very address that was checked, nothing is followed, and size and
+time are capped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import h11
 
 from oneiro_vault.errors import OAuthRefusal, shown
 from oneiro_vault.http.auth.authenticator import Buckets
-from oneiro_vault.http.auth.registered_clients import Client, described
+from oneiro_vault.http.auth.oauth_server import Client, described
 
 LARGEST: Final = 16_384
 SECONDS: Final = 5.0
@@ -118,7 +118,6 @@ class Documents:
         return known
 
     async def _look(self, url: str) -> tuple[float, Client | OAuthRefusal]:
-        """When the answer gets old, and the answer."""
         try:
             async with asyncio.timeout(self._seconds), self._busy:
                 headers, body = await self._fetch(url)
@@ -176,7 +175,6 @@ def plain(url: str) -> bool:
 async def _exchange(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, target: str
 ) -> tuple[dict[str, str], bytes]:
-    """One GET: headers (lower case) and body of a 200; anything else raises."""
     talk = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST)
     asked = [
         ("Host", host),

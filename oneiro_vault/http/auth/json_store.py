@@ -24,8 +24,7 @@ _KEPT: Final = "Nothing was changed."
 
 
 def private_folder(folder: Path) -> Path:
-    """Make sure that the folder exists and that nobody else can look into it. Raises
-    DiskProblem."""
+    """Make sure the folder exists and nobody else can look into it. Raises DiskProblem."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if folder.stat().st_mode & 0o077:
@@ -40,8 +39,8 @@ def private_folder(folder: Path) -> Path:
 
 
 class Store:
-    """One file. `read` gives a whole version that must not be changed in place; `change` gives a
-    copy and writes it back."""
+    """One file. What `read` gives must not be changed in place; `change` gives a copy and writes it
+    back."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -51,7 +50,7 @@ class Store:
         self._known: Json = {}
 
     def read(self) -> Json:
-        """The newest version; costs one look at the file when it is the one known already. Raises
+        """The newest version, for one look at the file when it is known already. Raises
         DiskProblem."""
         stamp = self._look()
         with self._thread:
@@ -61,8 +60,8 @@ class Store:
 
     @contextmanager
     def change(self, durable: bool = True) -> Iterator[Json]:
-        """A copy to change; it is written when the block ends well. Not `durable`: a power cut may
-        bring the version before back."""
+        """A copy, written when the block ends well. Not `durable`: a power cut may bring the old
+        one back."""
         private_folder(self.path.parent)
         with self._thread, self._alone():
             before = self._load()

@@ -29,8 +29,7 @@ MOST: Final = LARGEST // 4 * 3
 KEPT: Final = "Nothing was written."
 
 Kind: TypeAlias = Literal["semantic", "episodic", "entity", "procedure", "principle"]
-"""What a model may store as. Orientation is not among it: what is loaded at every beginning is
-distilled, and reviewed, not asserted."""
+"""What a model may store as. Orientation is distilled and reviewed, not asserted."""
 Summary: TypeAlias = Annotated[str, Field(description="One sentence")]
 Tags: TypeAlias = Annotated[list[str], Field(max_length=20)]
 
@@ -218,8 +217,7 @@ def _described(title: str, summary: str, type: str, tags: list[str]) -> Mapping[
 
 
 def read_image(path: str) -> str:
-    """The picture in that file, in base64. Raises InvalidInput for what is no picture, saying
-    nothing of what is in it."""
+    """The picture in that file, in base64. Raises InvalidInput, saying nothing of what is in it."""
     place = Path(os.path.expanduser(path))  # noqa: PTH111  # pathlib raises for a user there is not
     if not place.is_absolute() or "\0" in path:
         raise InvalidInput(

@@ -1,9 +1,5 @@
 """A tool as this server makes them: who may call it, arguments that are checked by name, and
-failures that say what to do next.
-
-Hints of the App are written for people at a command line, and no model sees a command it cannot
-run.
-"""
+failures that say what to do next, in no command a model cannot run."""
 
 from __future__ import annotations
 
@@ -64,19 +60,15 @@ def _spoken(sentence: str) -> str:
 
 LOG = logging.getLogger("oneiro.mcp")
 ALWAYS_LOAD: Final = {"anthropic/alwaysLoad": True}
-"""Claude Code shows a tool with this mark to its model at once, instead of hiding it behind its
-tool search."""
+"""Claude Code shows such a tool to its model at once, instead of behind its tool search."""
 _SHOWN: Final = 5
 _BALLAST: Final = frozenset({"title", "$defs", "minimum", "minItems"})
 
 
 def answer(text: str, *more: ContentBlock, ids: Sequence[str] = ()) -> CallToolResult:
-    """`text` for a model to read, `more` content after it; `ids` of the memories it is about, for
-    programs and the audit log.
-
-    There is no structured content: clients that get both parts hand their model only that one, or
-    both. What a program needs in structure it asks of the JSON API.
-    """
+    """`text` for a model to read, `more` content after it; `ids` of memories, for programs and the
+    audit log. No structured content: clients that get both parts hand their model only that one, or
+    both."""
     return CallToolResult(
         content=[TextContent(type="text", text=text), *more], _meta={MEMORIES: list(ids)}
     )
@@ -94,8 +86,8 @@ class VaultTool(Tool):
     async def run(
         self, arguments: dict[str, Any], context: Ctx, convert_result: bool = False
     ) -> Any:
-        """Run it. Whatever a caller did or met comes back as a result with `is_error`; only a fault
-        of ours is raised."""
+        """Run it; whatever a caller did or met is a result with `is_error`, a fault of ours is
+        raised."""
         caller, started = caller_of(context.request_context.request), time.perf_counter()
         outcome = "refused"
         try:
@@ -164,11 +156,9 @@ def tool(
     repeats: bool = False,
     entry: bool = False,
 ) -> VaultTool:
-    """A tool of this function; its name and docstring are what a model reads.
-
-    `reads`: it changes nothing; `destroys`: it takes something away; `repeats`: calling it twice
-    does no more than once; `entry`: a model should know it from the start.
-    """
+    """A tool of this function; its name and docstring are what a model reads. `reads`: it changes
+    nothing; `destroys`: it takes away; `repeats`: twice does no more than once; `entry`: known from
+    the start."""
     hints = ToolAnnotations(
         read_only_hint=reads,
         destructive_hint=destroys,
@@ -194,8 +184,8 @@ def _described(function: Callable[..., Any]) -> str:
 
 
 def compact(schema: dict[str, Any], definitions: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A JSON schema without what costs a model tokens and tells it nothing: titles, empty defaults,
-    least values, references."""
+    """A JSON schema without what tells a model nothing: titles, empty defaults, least values,
+    references."""
     definitions = definitions or schema.get("$defs", {})
     if "$ref" in schema:
         return compact(

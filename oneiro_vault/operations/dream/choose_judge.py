@@ -16,10 +16,9 @@ from oneiro_vault import answers
 from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, SettingsError, shown
 from oneiro_vault.judges import command as programs
 from oneiro_vault.judges import deferred
-from oneiro_vault.judges.base import Judge
+from oneiro_vault.judges.base import Judge, Patience
 from oneiro_vault.judges.budget import Budgeted, Ceilings
 from oneiro_vault.judges.command import CommandJudge
-from oneiro_vault.judges.concurrency import Patience
 from oneiro_vault.judges.deferred import ChainJudge, DeferredJudge, Nobody, SamplingJudge
 from oneiro_vault.operations.remember.drafts import moment
 from oneiro_vault.operations.remember.pending_captures import waiting

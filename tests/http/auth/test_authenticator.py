@@ -11,9 +11,8 @@ import pytest
 
 from oneiro_vault.core.principal import ADMIN, CAPTURE, ORIENT, READ, WRITE
 from oneiro_vault.errors import DiskProblem, NotFound
+from oneiro_vault.http.auth.access_tokens import Terms, challenge
 from oneiro_vault.http.auth.authenticator import FLUSH, KNOCKS, Access, Rules, folder_of
-from oneiro_vault.http.auth.grants import Terms
-from oneiro_vault.http.auth.tokens import challenge
 from tests.http.auth.conftest import Clock
 
 MCP = "https://vault.example.org/mcp"

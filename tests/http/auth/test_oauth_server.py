@@ -1,5 +1,6 @@
-"""The authorization server's own decisions, without HTTP: what is asked, approved, exchanged, and
-what a refusal may reveal to whom."""
+"""The authorization server's own decisions, without HTTP: who may register, where a code may be
+sent (letter by letter, but for the port of a loopback address), what is asked, approved, exchanged,
+and what a refusal may reveal to whom."""
 
 from __future__ import annotations
 
@@ -12,13 +13,288 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from oneiro_vault.errors import InvalidInput, OAuthRefusal, UnknownClient
+from oneiro_vault.http.auth import oauth_server
+from oneiro_vault.http.auth.access_tokens import Grants, challenge
 from oneiro_vault.http.auth.client_documents import Documents
-from oneiro_vault.http.auth.grants import Grants
 from oneiro_vault.http.auth.json_store import Store
-from oneiro_vault.http.auth.oauth_server import Ask, Authorization
-from oneiro_vault.http.auth.registered_clients import Client, Clients
-from oneiro_vault.http.auth.tokens import challenge
+from oneiro_vault.http.auth.oauth_server import (
+    METHODS,
+    MOST,
+    Ask,
+    Authorization,
+    Client,
+    Clients,
+    is_document,
+    proved,
+    shown_name,
+)
 from tests.http.auth.conftest import Clock
+
+GOOD = "https://claude.ai/api/mcp/auth_callback"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        GOOD, "https://claude.com/api/mcp/auth_callback",
+        "https://chatgpt.com/connector/oauth/abc123", "https://example.org:8443/cb?a=b",
+        "http://127.0.0.1/callback", "http://127.0.0.1:19876/mcp/oauth/callback",
+        "http://localhost:3118/callback", "http://[::1]:7/cb",
+        "cursor://anysphere.cursor-mcp/oauth/callback", "vscode://vscode.example/cb",
+    ],
+)  # fmt: skip
+def test_what_programs_register(uri: str) -> None:
+    assert oauth_server.check(uri) == uri
+    assert oauth_server.fits(uri, [uri])
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "", " ", "x", "/cb", "//evil.org/cb", "http://evil.org/cb", "http://127.0.0.1.evil.org/cb",
+        "http://127.0.0.2/cb", "http://0.0.0.0/cb",
+        "https://localhost/cb", "javascript:alert(1)", "javascript://localhost/%0aalert(1)",
+        "data:text/html,x", "file:///etc/passwd", "ftp://x.org/",
+        "https://user@evil.org/cb", "https://claude.ai@evil.org/cb",
+        "https://claude.ai\\@evil.org/cb", "https://evil.org\\.claude.ai/cb",
+        "https://evil.org/cb#code", "https://evil.org/cb#", "https://evil .org/",
+        "https://evil.org/\n", "https://evil.org/\x00", "https://é.org/",
+        "https://", "https:///cb", "https:/evil.org", "https:evil.org", "HTTPS://evil.org/cb",
+        "https://[::2]/cb", "https://[::1/cb", "https://x:y/",
+        "https://x.org:99999/", "https://evil.org;script-src/cb", "https://-x.org/",
+        "https://x.org./", "com.example.app:/cb", "*://x", "https://*.org/cb",
+        "https://evil%2eorg/cb", "blob:https://x.org/1", "https://x.org/" + "a" * 2000,
+        "about:blank", "ws://x.org/", "tel:+1",
+    ],
+)  # fmt: skip
+def test_what_nobody_may_register(uri: str) -> None:
+    with pytest.raises(OAuthRefusal) as caught:
+        oauth_server.check(uri)
+    assert caught.value.code == "invalid_redirect_uri"
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("uri", [None, 5, ["https://x.org"], {"a": 1}, b"https://x.org/"])
+def test_what_is_no_text(uri: object) -> None:
+    with pytest.raises(OAuthRefusal):
+        oauth_server.check(uri)  # type: ignore[arg-type]  # wrong on purpose
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        GOOD + "/", GOOD + "x", GOOD + "?a=b", GOOD + "#x", GOOD[:-1],
+        GOOD.replace("https", "http"), GOOD.upper(), GOOD + "/../evil", GOOD + "%2f..",
+        "https://claude.ai.evil.org/api/mcp/auth_callback",
+        "https://evil.org/?https://claude.ai/api/mcp/auth_callback",
+        "https://claude.ai:443/api/mcp/auth_callback",
+        "https://claude.ai", "https://claude.ai/", "https://x@claude.ai/api/mcp/auth_callback",
+        "https://claude.ai/api/mcp/auth_callback\n", "",
+        "http://127.0.0.1/callback",
+    ],
+)  # fmt: skip
+def test_prefixes_suffixes_and_lookalikes_do_not_fit(uri: str) -> None:
+    assert not oauth_server.fits(uri, [GOOD])
+
+
+@pytest.mark.parametrize(
+    ("requested", "fits"),
+    [
+        ("http://127.0.0.1:1/callback", True), ("http://127.0.0.1:65535/callback", True),
+        ("http://127.0.0.1/callback", True),
+        ("http://127.0.0.1:5/callback/", False), ("http://127.0.0.1:5/callbackx", False),
+        ("http://127.0.0.1:5/callback?x=1", False),
+        ("http://127.0.0.1:5/", False), ("http://localhost:5/callback", False),
+        ("http://[::1]:5/callback", False), ("http://127.0.0.2:5/callback", False),
+        ("https://127.0.0.1:5/callback", False), ("http://127.0.0.1:5@evil.org/callback", False),
+        ("http://127.0.0.1:x/callback", False),
+        ("http://127.0.0.1:99999/callback", False),
+        ("http://127.0.0.1:5\\@evil.org/callback", False), ("http://evil.org:5/callback", False),
+    ],
+)  # fmt: skip
+def test_on_loopback_only_the_port_may_differ(requested: str, fits: bool) -> None:
+    assert oauth_server.fits(requested, ["http://127.0.0.1:33418/callback"]) is fits
+
+
+def test_another_port_is_another_address_elsewhere() -> None:
+    assert not oauth_server.fits("https://x.org:8443/cb", ["https://x.org/cb"])
+
+
+def test_the_operators_list_narrows_and_adds() -> None:
+    listed = {GOOD, "com.example.app:/cb", "https://intern.example.org/cb"}
+    for uri in [*listed, "http://127.0.0.1:5/cb", "http://localhost/cb"]:
+        assert oauth_server.check(uri, listed) == uri
+    for uri in (
+        "https://evil.org/cb",
+        GOOD + "/",
+        "cursor://anysphere.cursor-mcp/oauth/callback",
+        "com.example.app:/cb2",
+    ):
+        with pytest.raises(OAuthRefusal):
+            oauth_server.check(uri, listed)
+
+
+@pytest.mark.parametrize(
+    ("uri", "host", "source"),
+    [
+        (GOOD, "claude.ai", "https://claude.ai"),
+        ("http://127.0.0.1:5/cb", "127.0.0.1 (this computer)", "http://127.0.0.1:5"),
+        ("http://[::1]:5/cb", "::1 (this computer)", "http:"),
+        ("cursor://x.y/cb", "cursor: (a program on this computer)", "cursor:"),
+        ("https://x.org:8443/cb;a,b'c", "x.org", "https://x.org:8443"),
+    ],
+)  # fmt: skip
+def test_what_people_and_policies_see(uri: str, host: str, source: str) -> None:
+    assert (oauth_server.host(uri), oauth_server.source(uri)) == (host, source)
+
+
+def test_fields_are_added_to_a_query() -> None:
+    assert (
+        oauth_server.with_query("https://x.org/cb", code="a&b", state="", iss="https://v.org")
+        == "https://x.org/cb?code=a%26b&iss=https%3A%2F%2Fv.org"
+    )
+    assert (
+        oauth_server.with_query("https://x.org/cb?a=1", code="c") == "https://x.org/cb?a=1&code=c"
+    )
+
+
+ASKED: dict[str, Any] = {
+    "redirect_uris": ["http://127.0.0.1/cb"],
+    "client_name": "Claude",
+    "token_endpoint_auth_method": "none",
+}
+
+
+@pytest.fixture
+def clients(store: Store, clock: Clock) -> Clients:
+    return Clients(store, clock=clock)
+
+
+def test_registering(clients: Clients, store: Store, clock: Clock) -> None:
+    made = clients.register(ASKED)
+    assert made["redirect_uris"] == ["http://127.0.0.1/cb"]
+    assert "client_secret" not in made
+    found = Clients(Store(store.path)).find(made["client_id"])
+    assert (found.name, found.redirects, found.method) == (
+        "Claude",
+        ("http://127.0.0.1/cb",),
+        "none",
+    )
+    assert clients.register(ASKED)["client_id"] != made["client_id"]
+
+
+@pytest.mark.parametrize("method", [None, "client_secret_basic", "client_secret_post"])
+def test_a_program_with_a_secret(clients: Clients, store: Store, method: str | None) -> None:
+    made = clients.register(ASKED | {"token_endpoint_auth_method": method})
+    used = method or "client_secret_basic"
+    assert made["token_endpoint_auth_method"] == used
+    assert made["client_secret_expires_at"] == 0
+    assert made["client_secret"] not in store.path.read_text()
+    client = clients.find(made["client_id"])
+    proved(client, used, made["client_secret"])
+    for other, secret in ((used, "x"), (used, ""), ("none", ""), ("none", made["client_secret"])):
+        with pytest.raises(UnknownClient):
+            proved(client, other, secret)
+
+
+def test_a_program_without_one_must_not_bring_one(clients: Clients) -> None:
+    client = clients.find(clients.register(ASKED)["client_id"])
+    proved(client, "none", "")
+    with pytest.raises(UnknownClient):
+        proved(client, "client_secret_post", "x")
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"redirect_uris": []}, "invalid_redirect_uri"),
+        ({"redirect_uris": "http://127.0.0.1/"}, "invalid_redirect_uri"),
+        ({"redirect_uris": None}, "invalid_redirect_uri"),
+        ({"redirect_uris": [5]}, "invalid_redirect_uri"),
+        ({"redirect_uris": ["http://127.0.0.1/"] * 11}, "invalid_redirect_uri"),
+        ({"redirect_uris": ["javascript:1"]}, "invalid_redirect_uri"),
+        ({"redirect_uris": ["http://127.0.0.1/", "http://evil.org/"]}, "invalid_redirect_uri"),
+        ({"token_endpoint_auth_method": "private_key_jwt"}, "invalid_client_metadata"),
+        ({"token_endpoint_auth_method": ["none"]}, "invalid_client_metadata"),
+        ({"grant_types": ["client_credentials"]}, "invalid_client_metadata"),
+        ({"grant_types": "x"}, "invalid_client_metadata"),
+        ({"response_types": ["token"]}, "invalid_client_metadata"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(clients: Clients, store: Store, change: dict[str, Any], code: str) -> None:
+    with pytest.raises(OAuthRefusal) as caught:
+        clients.register(ASKED | change)
+    assert caught.value.code == code
+    assert store.read() == {}
+
+
+@pytest.mark.parametrize("ident", ["", "x", "onc_", "__proto__", "../x", "https://x.org/y"])
+def test_nobody_else_is_known(clients: Clients, ident: str) -> None:
+    clients.register(ASKED)
+    with pytest.raises(UnknownClient) as caught:
+        clients.find(ident)
+    assert (caught.value.code, caught.value.http_status) == ("invalid_client", 401)
+
+
+def test_they_are_bounded_and_approved_ones_stay_longest(
+    clients: Clients, store: Store, clock: Clock
+) -> None:
+    approved = clients.register(ASKED)["client_id"]
+    clients.approved(approved)
+    clients.approved("nobody")
+    entry = {
+        "name": "x",
+        "redirects": ["http://127.0.0.1/"],
+        "method": "none",
+        "secret": "",
+        "approved": None,
+    }
+    with store.change() as known:
+        known.update({f"idle{n}": entry | {"created": n} for n in range(MOST - 1)})
+    newest = clients.register(ASKED)["client_id"]
+    known = store.read()
+    assert len(known) == MOST
+    assert "idle0" not in known
+    assert {approved, newest, "idle1"} <= known.keys()
+
+
+def test_when_all_are_approved_the_oldest_goes(
+    clients: Clients, store: Store, clock: Clock
+) -> None:
+    entry = {
+        "name": "x",
+        "redirects": ["http://127.0.0.1/"],
+        "method": "none",
+        "secret": "",
+        "created": 0,
+    }
+    with store.change() as known:
+        known.update({f"old{n}": entry | {"approved": 10.0 + n} for n in range(MOST)})
+    clients.register(ASKED)
+    assert "old0" not in store.read()
+    assert "old1" in store.read()
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Claude", "Claude"), ("  Claude\n", "Claude"), ("a\u202egpj.exe", "agpj.exe"),
+        ("a\u200bb\ufeffc", "abc"), ("x" * 500, "x" * 60),
+        ("", "A program without a name"), (None, "A program without a name"),
+        (5, "A program without a name"), ("\x00\x1b[31m", "[31m"),
+        ("<script>", "<script>"), ("\ud800a", "a"),
+    ],
+)  # fmt: skip
+def test_names_can_be_looked_at(name: object, shown: str) -> None:
+    assert shown_name(name) == shown
+
+
+def test_what_is_named_by_an_address() -> None:
+    assert is_document("https://x.org/y")
+    assert is_document("http://x")
+    assert not is_document("onc_abc")
+    assert METHODS[0] == "none"
+
 
 BASE = "https://vault.example.org"
 BACK = "https://claude.ai/cb"

@@ -37,7 +37,7 @@ from mcp_types import (
 )
 from pydantic import Field
 
-from oneiro_vault.mcp import sdk_internals
+from oneiro_vault.mcp import request_context
 
 Ctx = Context[Any, Any]
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
@@ -160,7 +160,7 @@ def add(server: MCPServer[Any]) -> None:
     ) -> EmptyResult:
         return EmptyResult()
 
-    sdk_internals.lowlevel(server).add_request_handler(
+    request_context.lowlevel(server).add_request_handler(
         "logging/setLevel", SetLevelRequestParams, set_level
     )
 

@@ -1,1 +1,0 @@
-"""The stdio form of the MCP server: a thin bridge to the owner process."""

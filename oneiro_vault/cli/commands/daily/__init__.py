@@ -1,1 +1,0 @@
-"""Commands of every day: remember, recall, orient, init, demo."""

@@ -1,0 +1,340 @@
+"""blame, diff, undo, log, why, strength, stats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import click
+
+from oneiro_vault import answers
+from oneiro_vault.cli import render
+from oneiro_vault.cli.context import Face
+from oneiro_vault.cli.group import command
+from oneiro_vault.cli.output import Output, Style, cut, line
+
+SHOWN: Final = 50
+"""Rows of a list that are shown; --json has all."""
+_AROUND: Final = 6
+
+
+@command("blame")
+@click.argument("ident", metavar="ID")
+def blame_(face: Face, ident: str) -> Output:
+    """Who last changed each paragraph of a memory, and when; what it is dated itself."""
+    found = face.ops.blame(id=ident)
+    return Output(_blamed(found, face.style), found)
+
+
+def _blamed(found: answers.Blame, style: Style) -> str:
+    place = "forgotten; its last words" if found["forgotten"] else line(found["path"])
+    text = [
+        *render.notice(found, style),
+        style(line(found["title"]), "bold"),
+        style(f"{line(found['id'])}  {place}", "dim"),
+    ]
+    if len(found["names"]) > 1:
+        text.append(style(f"was {', '.join(map(line, found['names'][1:]))}", "dim"))
+    last = None
+    for piece in found["pieces"]:
+        text += [""] if piece["paragraph"] != last else []
+        last = piece["paragraph"]
+        text += [_origin(piece, style), f"    {line(piece['text'])}"]
+    text += [""] if found["sources"] else []
+    return "\n".join([*text, *(_source(one, style) for one in found["sources"])])
+
+
+def _origin(piece: answers.Piece, style: Style) -> str:
+    if piece["commit"] is None:
+        return style("not committed yet", "yellow")
+    learned, dated = str(piece["learned"])[:10], str(piece["dated"] or "")[:10]
+    dates = f"learned {learned}" + (f", dated {dated}" if dated and dated != learned else "")
+    parts = [style(piece["commit"][:10], "cyan"), dates, _who(piece)]
+    parts += [f"words of {render.short(piece['source'])}"] if piece["source"] else []
+    parts += [line(piece["reason"])] if piece["reason"] else []
+    return style("", "dim") + "  ".join(part for part in parts if part)
+
+
+def _who(piece: answers.Piece) -> str:
+    """The person by name, or which machine: `model`, `dream consolidate, run …, judged by …`."""
+    if piece["actor"] in (None, "user"):
+        author = line(piece["author"] or "")
+        return (
+            f"{author}, by hand"
+            if not piece["op"] or piece["op"] == "edit"
+            else f"a person ({line(piece['op'])})"
+        )
+    facts = [
+        f"{word} {line(said)}"
+        for word, said in (("run", piece["run"]), ("judged by", piece["judge"]))
+        if said
+    ]
+    return ", ".join(
+        [f"{line(piece['actor'])} ({line(piece['loop'] or piece['op'] or '')})", *facts]
+    )
+
+
+def _source(one: answers.Source, style: Style) -> str:
+    relation = {"derived_from": "made of", "supersedes": "replaced"}[one["relation"]]
+    marks = f"  [{line(one['status'])}]" if one["status"] != "active" else ""
+    return f"{style(relation, 'dim')} {render.short(line(one['id']))}  {line(one['title'])}{marks}"
+
+
+@command("diff")
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="[B]", required=False)
+def diff_(face: Face, before: str, after: str | None) -> Output:
+    """What became of each memory between two moments: dates such as "3 weeks ago", or commits.
+    Without B: until now."""
+    found = face.ops.diff(before=before, after=after)
+    return Output(_changes(found, face.style), found)
+
+
+def _changes(found: Mapping[str, Any], style: Style) -> str:
+    began = render.point(found["from"]) if found["from"] else "before the first commit"
+    text = [style(f"from {began}", "dim"), style(f"to   {render.point(found['to'])}", "dim")]
+    for kind, (heading, show) in _LISTS.items():
+        text += _list(heading, found[kind], show, style)
+    blocks = found["orientation"]
+    if blocks["changes"]:
+        counts = f"orientation, {len(blocks['before'])} blocks before, {len(blocks['after'])} after"
+        text += _list(counts, blocks["changes"], _revised, style)
+    counted = [
+        ("only in their frontmatter", "kept"),
+        ("conversations captured", "captures"),
+        ("runs of loops", "runs"),
+    ]
+    told = [f"{found[key]} {words}" for words, key in counted if found[key]]
+    told += (
+        [f"not readable: {', '.join(map(line, found['unreadable'][:10]))}"]
+        if found["unreadable"]
+        else []
+    )
+    rest = ["", style("; ".join(told), "dim")] if told else []
+    return "\n".join(
+        [*text, *rest] if len(text) > 2 or told else [*text, "nothing that is believed changed"]
+    )
+
+
+Show = Callable[[Mapping[str, Any], Style], Sequence[str]]
+
+
+def _list(heading: str, rows: Sequence[Mapping[str, Any]], show: Show, style: Style) -> list[str]:
+    if not rows:
+        return []
+    text = ["", style(f"{heading} ({len(rows)})", "bold")]
+    for row in rows[:SHOWN]:
+        name = (
+            f"  {line(row['title'])}  {style(render.short(row['id'] or line(row['path'])), 'cyan')}"
+        )
+        text += [
+            name + style(_why(row["why"]), "dim"),
+            *(f"      {part}" for part in show(row, style) if part),
+        ]
+    return text + (
+        [f"  and {len(rows) - SHOWN} more (--json has all)"] if len(rows) > SHOWN else []
+    )
+
+
+def _why(why: answers.ChangeWhy | None) -> str:
+    if why is None:
+        return "  by hand"
+    judged = f" (judged by {line(why['judge'])})" if why["judge"] else ""
+    return f"  {why['commit'][:10]}  {line(why['reason'] or why['op'] or '')}{judged}"
+
+
+def _says(row: Mapping[str, Any], style: Style) -> Sequence[str]:
+    return [_cut(row["says"], style)]
+
+
+def _doubted(row: Mapping[str, Any], style: Style) -> Sequence[str]:
+    return [style(line(", ".join(row["doubts"])), "yellow"), _cut(row["says"], style)]
+
+
+def _moved(row: Mapping[str, Any], _style: Style) -> Sequence[str]:
+    return [f"{line(row['was'])} -> {line(row['path'])}"]
+
+
+def _gone(row: Mapping[str, Any], style: Style) -> Sequence[str]:
+    into = row["into"]
+    heir = f", now {line(into['title']) or render.short(line(into['id']))}" if into else ""
+    return [_cut(row["said"], style), style(line(row["fate"]) + heir, "dim")]
+
+
+def _revised(row: Mapping[str, Any], style: Style) -> Sequence[str]:
+    """The words that went and came, in git's notation, with a few around them."""
+    parts = []
+    steps = row["words"]
+    for at, (kind, words) in enumerate(steps):
+        text = line(words)
+        if kind == "same":
+            parts.append(_around(text.split(), at > 0, at < len(steps) - 1))
+        else:
+            parts.append(
+                style(f"[-{text}-]", "red") if kind == "gone" else style(f"{{+{text}+}}", "green")
+            )
+    return [" ".join(parts)]
+
+
+def _around(words: Sequence[str], behind: bool, ahead: bool) -> str:
+    if len(words) <= 2 * _AROUND:
+        return " ".join(words)
+    return " ".join(
+        [*(words[:_AROUND] if behind else ()), "…", *(words[-_AROUND:] if ahead else ())]
+    )
+
+
+def _cut(text: str, style: Style) -> str:
+    return cut(line(text), max(style.width - 6, 40) if style.width else 300)
+
+
+_LISTS: Final[Mapping[str, tuple[str, Show]]] = {
+    "new": ("newly believed", _says),
+    "revised": ("revised", _revised),
+    "merged": ("merged", _gone),
+    "retired": ("retired", _gone),
+    "moved": ("moved", _moved),
+    "contradicted": ("contradicted", _doubted),
+    "pending": ("waiting for a decision", _says),
+}
+
+
+ROWS: Final = 6
+_EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
+_NARROW: Final = 20
+_MARGIN: Final = 6
+
+
+@command("undo")
+@click.argument("commit", required=False)
+@click.option(
+    "--run", metavar="ID", help="Undo everything a run of a loop did (`oneiro runs` lists them)."
+)
+@click.option(
+    "--source",
+    metavar="NAME",
+    help="Undo all that came from an import, a session or an actor, and what loops made of it.",
+)
+def undo_(face: Face, commit: str | None, run: str | None, source: str | None) -> Output:
+    """Bring back the exact bytes from before a commit, a run of a loop or all of a source, as a new
+    commit."""
+    if (commit, run, source).count(None) != 2:
+        raise click.UsageError("Name a commit, a run with --run, or a source with --source.")
+    found = face.ops.undo(commit=commit, run=run, source=source)
+    what = (
+        f"what came from {line(found['undone'])}"
+        if source
+        else f"{'run ' if run else ''}{line(found['undone'])[:10]}"
+    )
+    text = [f"Undid {what} in {str(found['commit'])[:10]}"]
+    text += [
+        f"  {line(path)}" + (" is taken out again" if path in found["removed"] else " is as it was")
+        for path in found["paths"]
+    ]
+    text += [
+        face.style(f"  {line(one['path'])} stays: it {line(one['why'])}", "yellow")
+        for one in found["left"]
+    ]
+    return Output("\n".join(text), found)
+
+
+@command("log")
+@click.argument("ident", metavar="[ID]", required=False)
+@click.option("-n", "--limit", type=int, default=20, show_default=True, help="How many at most.")
+def log_(face: Face, ident: str | None, limit: int) -> Output:
+    """What happened in the vault, or to one memory, newest first."""
+    found = face.ops.log(id=ident, limit=limit)
+    return Output(render.entries(found["entries"], face.style) or "no history", found)
+
+
+@command("why")
+@click.argument("ident", metavar="ID")
+def why_(face: Face, ident: str) -> Output:
+    """The story of one memory: where it came from, what changed it, how it was used."""
+    found = face.ops.why(id=ident)
+    return Output(render.story(found, face.style), found)
+
+
+@command("strength")
+@click.argument("ident", metavar="ID")
+@click.option("--days", type=int, default=30, show_default=True, help="How far ahead.")
+def strength_(face: Face, ident: str, days: int) -> Output:
+    """How much of a memory is left: its curve so far, and as it goes on if nobody looks."""
+    found = face.ops.strength(id=ident, days=days)
+    return Output(drawn(found, face.style), found)
+
+
+@command("stats")
+def stats_(face: Face) -> Output:
+    """What the vault holds, in numbers."""
+    found = face.ops.stats()
+    shown = {name: value for name, value in found.items() if name not in ("schema", "settings")}
+    return Output(render.facts(shown, face.style), found)
+
+
+def drawn(found: answers.Strength, style: Style) -> str:
+    """What `strength` answered, as a picture with a sentence below."""
+    head = [
+        style(line(found["title"]), "bold"),
+        style(f"{line(found['id'])}  {line(found['type'])}", "dim"),
+    ]
+    if found["stability"] is None:
+        return "\n".join([*head, "Memories of this type do not fade."])
+    points = _thinned(
+        found["points"],
+        max(_NARROW, style.width - _MARGIN) if style.width else len(found["points"]),
+    )
+    days = f"{points[0]['when'][:10]} … {points[-1]['when'][:10]}"
+    return "\n".join(
+        [
+            *head,
+            "",
+            *_picture(points, style),
+            f"{'':{_MARGIN}}{style(days, 'dim')}",
+            "",
+            *_said(found),
+        ]
+    )
+
+
+def _thinned(points: Sequence[answers.Point], width: int) -> list[answers.Point]:
+    if len(points) <= width:
+        return list(points)
+    return [points[round(at * (len(points) - 1) / (width - 1))] for at in range(width)]
+
+
+def _picture(points: Sequence[answers.Point], style: Style) -> list[str]:
+    past = sum(1 for point in points if not point["ahead"])
+    rows = []
+    for row in range(ROWS - 1, -1, -1):
+        cells = [
+            _EIGHTHS[max(0, min(8, round((point["strength"] * ROWS - row) * 8)))]
+            for point in points
+        ]
+        label = f"{(row + 1) / ROWS:>4.0%}  " if row in (ROWS - 1, ROWS // 2 - 1) else " " * _MARGIN
+        rows.append(
+            (
+                style(label, "dim")
+                + style("".join(cells[:past]), "green")
+                + style("".join(cells[past:]), "dim")
+            ).rstrip()
+        )
+    return rows
+
+
+def _said(found: answers.Strength) -> list[str]:
+    fades = str(found["fades"] or "")[:10]
+    used = render.used(found["uses"])
+    left = f"{found['strength']:.0%} is left; stability {found['stability']:g} days; {used}."
+    if found["faded"]:
+        return [
+            left,
+            f"It left passive recall on {fades} (below {found['threshold']:.0%}); a search still "
+            f"finds it, and looking brings it back.",
+        ]
+    return [
+        left,
+        f"If nobody looks, it leaves passive recall on {fades} (below {found['threshold']:.0%})."
+        if fades
+        else "It does not fade.",
+    ]

@@ -1,1 +1,0 @@
-"""Commands about this machine and others: sync, clone, setup, keys, serve, trust."""

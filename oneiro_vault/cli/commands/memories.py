@@ -1,0 +1,285 @@
+"""recall, show, list, reframe, forget, restore, orient, flags, ratify."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from oneiro_vault.cli import render
+from oneiro_vault.cli.context import Face, words
+from oneiro_vault.cli.group import command
+from oneiro_vault.cli.output import Output, line, safe
+from oneiro_vault.errors import InvalidInput
+
+
+@command("recall")
+@click.argument("query", nargs=-1, required=True)
+@click.option("-k", type=int, help="How many rows at most.")
+@click.option("--type", "types", multiple=True, help="Only this type; repeatable.")
+@click.option("--tag", "tags", multiple=True, help="Only with this tag; repeatable.")
+@click.option("--entity", help="Only about this person or thing.")
+@click.option("--project", help="Only from this project.")
+@click.option("--since", help='From this date on: 2026-03, "last March", "3 weeks ago".')
+@click.option("--until", help="Up to this date.")
+@click.option("--as-of", metavar="DATE", help="What was believed then: a date, or a commit.")
+@click.option(
+    "--valid-at",
+    metavar="DATE",
+    help="What held then, also what was replaced since; with --as-of: by what was believed.",
+)
+@click.option(
+    "--history", is_flag=True, help="Also what was replaced, in its order: how it came to be."
+)
+@click.option("--explain", is_flag=True, help="Show the score and what it is made of.")
+@click.option("--fast", is_flag=True, help="Do not wait for the embedding model.")
+def recall_(
+    face: Face,
+    query: tuple[str, ...],
+    k: int | None,
+    types: tuple[str, ...],
+    tags: tuple[str, ...],
+    entity: str | None,
+    project: str | None,
+    since: str | None,
+    until: str | None,
+    as_of: str | None,
+    valid_at: str | None,
+    history: bool,
+    explain: bool,
+    fast: bool,
+) -> Output:
+    """Find memories by meaning and by words."""
+    found = face.ops.recall(
+        query=" ".join(query),
+        k=k,
+        type=list(types),
+        tag=list(tags),
+        entity=entity,
+        project=project,
+        since=since,
+        until=until,
+        as_of=as_of,
+        valid_at=valid_at,
+        history=history,
+        explain=explain,
+        fast=fast,
+    )
+    text = (
+        render.rows(found["results"], face.style, explain, " ".join(query)) or "no relevant memory"
+    )
+    return Output("\n".join([*render.heading(found, face.style), text]), found, render.gaps(found))
+
+
+@command("show")
+@click.argument("ident", metavar="ID")
+@click.option("--why", is_flag=True, help="How it is indexed, and what would make it found.")
+@click.option("--as-of", metavar="DATE", help="As it was then: a date, or a commit.")
+def show_(face: Face, ident: str, why: bool, as_of: str | None) -> Output:
+    """Show one memory in full."""
+    found = face.ops.show(id=ident, why=why, as_of=as_of)
+    return Output(render.memory(found, face.style), found)
+
+
+@command("list")
+@click.option("--type", help="Only this type.")
+@click.option("--tag", help="Only with this tag.")
+@click.option("--status", help="Only with this status (active, pending, superseded, …).")
+@click.option("--session", help="Only from this conversation.")
+@click.option("--entity", help="Only about this person or thing.")
+@click.option("--since", help="Created from this date on.")
+@click.option("--until", help="Created up to this date.")
+@click.option("-n", "--limit", type=int, default=50, show_default=True, help="How many at most.")
+def list_(face: Face, limit: int, **filters: Any) -> Output:
+    """List memories, newest first."""
+    found = face.ops.list(limit=limit, **filters)
+    rest = found["total"] - len(found["results"])
+    more = f"\n{rest} more are not shown" if rest > 0 and not any(filters.values()) else ""
+    return Output((render.rows(found["results"], face.style) or "no memories") + more, found)
+
+
+@command("reframe")
+@click.argument("ident", metavar="ID")
+@click.argument("text", nargs=-1)
+@click.option("--title", help="A new title.")
+@click.option("--description", help="A new one-line summary.")
+@click.option(
+    "--base",
+    help="sha256 of the text this is based on; a note that changed since gets a proposal instead.",
+)
+@click.option("--reason", help="Why; kept in the history.")
+def reframe_(
+    face: Face,
+    ident: str,
+    text: tuple[str, ...],
+    title: str | None,
+    description: str | None,
+    base: str | None,
+    reason: str | None,
+) -> Output:
+    """Say a memory anew; the old words stay in the history. TEXT, or - for standard input."""
+    body = words(face, text, lambda: str(face.ops.show(id=ident)["body"]))
+    found = face.ops.reframe(
+        id=ident,
+        text=body,
+        title=title,
+        description=description,
+        base=base,
+        reason=reason or "",
+    )
+    if found["proposal"]:
+        waiting = found["proposal"]["path"]
+        return Output(
+            f"The note changed meanwhile and stays as it is; your text waits in {line(waiting)}",
+            found,
+        )
+    return Output(f"Reframed {found['id']}  {line(found['path'])}", found)
+
+
+@command("forget")
+@click.argument("ident", metavar="ID")
+@click.option("--reason", help="Why; kept in the history.")
+def forget_(face: Face, ident: str, reason: str | None) -> Output:
+    """Take a memory out of the vault; `restore` brings it back."""
+    found = face.ops.forget(id=ident, reason=reason or "")
+    return Output(f"Forgot {line(found['title'])}\n`oneiro {found['back']}` brings it back.", found)
+
+
+@command("restore")
+@click.argument("ident", metavar="ID")
+def restore_(face: Face, ident: str) -> Output:
+    """Bring a forgotten memory back, byte for byte."""
+    found = face.ops.restore(id=ident)
+    return Output(f"Restored {found['id']}  {line(found['path'])}", found)
+
+
+OWN: Final = "orientation/person.md"
+SKELETON: Final = Path(__file__).with_name("person.md").read_text("utf-8")
+HINT: Final = (
+    "`oneiro orient --edit` writes what every conversation should know of you, in your own words."
+)
+_COMMENT: Final = re.compile(r"<!--.*?-->[ \t]*\n?", re.DOTALL)
+_EMPTY: Final = re.compile(r"^#+ [^\n]*\n\s*(?=^#|\Z)", re.MULTILINE)
+
+
+@command("orient")
+@click.option("--context", help="What it is about: then the rows are those that fit it.")
+@click.option("-n", type=int, default=15, show_default=True, help="How many rows besides; 0: none.")
+@click.option("--project", help="Where the model stands: memories of that project come first.")
+@click.option(
+    "--limit", type=int, default=8000, help="UTF-16 units of text at most (default: 8000)."
+)
+@click.option(
+    "--edit",
+    is_flag=True,
+    help="Say in your own words what every conversation should know of you; in an editor, or on "
+    "standard input.",
+)
+def orient_(
+    face: Face, context: str | None, n: int, project: str | None, limit: int, edit: bool
+) -> Output:
+    """What a model wakes into: the orientation notes, and what is recent or fits."""
+    if edit:
+        return _own(face)
+    found = face.ops.orient(context=context, n=n, project=project, limit=limit)
+    text = [
+        safe(found["text"]).strip()
+        or "There is no orientation yet: notes of the type `orientation` are loaded at every "
+        "beginning.\n"
+        + HINT
+    ]
+    rows = render.rows(found["recent"], face.style)
+    if rows:
+        text.append(f"{face.style('recent' if not context else 'fitting', 'bold')}\n{rows}")
+    if found["flagged"]:
+        text.append(
+            f"{found['flagged']} open "
+            f"{'question waits' if found['flagged'] == 1 else 'questions wait'} for you: `oneiro "
+            f"flags`"
+        )
+    return Output("\n\n".join(text), found, render.gaps(found))
+
+
+def _own(face: Face) -> Output:
+    row = next(
+        (
+            one
+            for one in face.ops.list(type="orientation", limit=1000)["results"]
+            if one["path"] == OWN
+        ),
+        None,
+    )
+    text = words(face, (), lambda: str(face.ops.show(id=row["id"])["body"]) if row else SKELETON)
+    text = _EMPTY.sub("", _COMMENT.sub("", text)).strip()
+    if not text:
+        raise InvalidInput(
+            "there is nothing in it but headings",
+            kept="Nothing was changed.",
+            hint="Write something below one of them.",
+        )
+    if row:
+        found = face.ops.reframe(id=row["id"], text=text)
+        return Output(f"Changed {line(found['path'])}", found)
+    item = {
+        "text": text,
+        "type": "orientation",
+        "title": "The person, in their own words",
+        "path": OWN,
+        "priority": 100,
+    }
+    stored = face.ops.remember(items=[item], actor="user")["results"][0]
+    return Output(
+        f"Wrote {line(stored['path'])}: every conversation begins with it, and no loop or model "
+        f"changes it.",
+        stored,
+    )
+
+
+@command("flags")
+@click.option("-n", "--limit", type=int, default=20, show_default=True, help="How many at most.")
+@click.option("--resolve", metavar="ID", help="That note's questions are answered.")
+def flags_(face: Face, limit: int, resolve: str | None) -> Output:
+    """Notes with an open question for a person, and the question."""
+    if resolve:
+        done = face.ops.resolve(id=resolve)
+        said = (
+            f"Answered: {', '.join(map(line, done['flags']))}"
+            if done["flags"]
+            else "There was no open question"
+        )
+        return Output(f"{said}  {line(done['title'])}", done)
+    found = face.ops.flagged(limit=limit)
+    text = []
+    for row in found["results"]:
+        text.append(
+            f"{render.rows([row], face.style)} · "
+            f"{face.style(', '.join(map(line, row['flags'])), 'yellow')}"
+        )
+        text += [f"    {part}" for part in safe(row["question"]).splitlines()]
+    rest = found["total"] - len(found["results"])
+    more = [f"{rest} more are not shown"] if rest > 0 else []
+    return Output("\n".join(text + more) or "No open questions.", found)
+
+
+@command("ratify")
+@click.argument("ident", metavar="ID")
+@click.option("--undo", is_flag=True, help="Take it back: loops may change the block again.")
+@click.option("--reason", help="Why; kept in the history.")
+def ratify_(face: Face, ident: str, undo: bool, reason: str | None) -> Output:
+    """Say that an orientation block holds: it is always loaded, and no loop or model changes its
+    words; at a terminal only."""
+    face.person("ratifies", "A model can only propose other words, with `reframe`.")
+    found = face.ops.ratify(id=ident, undo=undo, reason=reason or "")
+    if found["commit"] is None:
+        return Output(
+            f"{line(found['title'])} was {'core' if found['core'] else 'not core'} already.", found
+        )
+    text = (
+        f"Ratified {line(found['title'])}"
+        if found["core"]
+        else f"{line(found['title'])} is an ordinary block again"
+    )
+    note = f"It does more than describe: {line(found['prescribes'])}" if found["prescribes"] else ""
+    return Output(f"{text}  {line(found['path'])}", found, note)
