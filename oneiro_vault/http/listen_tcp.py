@@ -24,7 +24,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from oneiro_vault.app import OPS, Access
-from oneiro_vault.core.principal import SCOPE, Caller
+from oneiro_vault.core.principal import SCOPE
 from oneiro_vault.daemon.asgi import Desk, QuietServer, http_server, params_of
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.errors import InvalidInput, OneiroError, OwnerProblem, shown
@@ -48,7 +48,7 @@ class Faces:
         """All of them."""
         return [
             Route("/orientation", self.orientation),
-            Route("/capture", self.capture, methods=["POST"]),
+            Route("/capture", self.operation, methods=["POST"]),
             Route("/status", self.desk.status),
             Route("/stop", self.desk.stop, methods=["POST"]),
             Route("/api/{op}", self.operation, methods=["POST"]),
@@ -66,16 +66,10 @@ class Faces:
             return Response(json.loads(bytes(answer.body))["text"], media_type=MARKDOWN)
         return answer
 
-    async def capture(self, request: Request) -> Response:
-        """`capture`, as the caller."""
-        return await self._as_caller("capture", request)
-
     async def operation(self, request: Request) -> Response:
-        """Any operation, as the caller: not even an admin's key speaks for the user."""
-        return await self._as_caller(request.path_params["op"], request)
-
-    async def _as_caller(self, op: str, request: Request) -> Response:
-        caller: Caller = request.scope[SCOPE]
+        """`capture`, or any operation, as the caller: not even an admin's key speaks for the
+        user."""
+        op, caller = request.path_params.get("op", "capture"), request.scope[SCOPE]
         try:
             params = params_of(await request.body())
             _check_words(params)
@@ -275,19 +269,15 @@ def place(text: str) -> tuple[str, int]:
     host = host.strip("[]") if colon else "127.0.0.1"
     host = "127.0.0.1" if host == "localhost" else host
     try:
-        return str(ipaddress.ip_address(host)), _port(port)
+        if not (port.isascii() and port.isdigit() and int(port) < 65_536):
+            raise ValueError
+        return str(ipaddress.ip_address(host)), int(port)
     except ValueError as error:
         raise InvalidInput(
             f"{shown(text)} is not a place to listen at",
             kept=_KEPT,
             hint="HOST:PORT with an IP address, such as 127.0.0.1:8787.",
         ) from error
-
-
-def _port(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) < 65_536):
-        raise ValueError
-    return int(text)
 
 
 def check_public(public: str, host: str, insecure: bool) -> str:

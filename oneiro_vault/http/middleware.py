@@ -11,8 +11,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import Headers
@@ -56,34 +55,29 @@ KEPT: Final = 65_536
 """Bytes of an answer that are kept; ids in a longer one are not found."""
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """What a path takes: methods, the type of its body, the scope its caller needs ("":
     anybody)."""
 
-    methods: frozenset[str]
+    methods: str
     kind: str = ""
     scope: str = ""
 
 
-def _rule(methods: str, kind: str = "", scope: str = "") -> Rule:
-    return Rule(frozenset(methods.split()), kind, scope)
-
-
 RULES: Final[dict[str, Rule]] = {
-    "/.well-known/oauth-authorization-server": _rule("GET"),
-    "/.well-known/oauth-protected-resource": _rule("GET"),
-    "/.well-known/oauth-protected-resource/mcp": _rule("GET"),
-    "/authorize": _rule("GET POST", FORM),
-    "/token": _rule("POST", FORM),
-    "/revoke": _rule("POST", FORM),
-    "/register": _rule("POST", JSON),
-    "/mcp": _rule("GET POST DELETE", JSON, ROUTES["/mcp"]),
-    "/orientation": _rule("GET", scope=ROUTES["/orientation"]),
-    "/capture": _rule("POST", JSON, ROUTES["/capture"]),
-    "/status": _rule("GET", scope=ROUTES["/status"]),
-    "/stop": _rule("POST", scope=ROUTES["/stop"]),
-    "/api": _rule("POST", JSON, ROUTES["/api"]),
+    "/.well-known/oauth-authorization-server": Rule("GET"),
+    "/.well-known/oauth-protected-resource": Rule("GET"),
+    "/.well-known/oauth-protected-resource/mcp": Rule("GET"),
+    "/authorize": Rule("GET POST", FORM),
+    "/token": Rule("POST", FORM),
+    "/revoke": Rule("POST", FORM),
+    "/register": Rule("POST", JSON),
+    "/mcp": Rule("GET POST DELETE", JSON, ROUTES["/mcp"]),
+    "/orientation": Rule("GET", scope=ROUTES["/orientation"]),
+    "/capture": Rule("POST", JSON, ROUTES["/capture"]),
+    "/status": Rule("GET", scope=ROUTES["/status"]),
+    "/stop": Rule("POST", scope=ROUTES["/stop"]),
+    "/api": Rule("POST", JSON, ROUTES["/api"]),
 }
 
 
@@ -129,13 +123,8 @@ class Answer:
         """Whoever waits for the rest hears that there is none."""
         with suppress(Exception):  # nobody may be there any more
             if not self.status:
-                await self(
-                    {
-                        "type": "http.response.start",
-                        "status": 401,
-                        "headers": [(b"content-length", b"0")],
-                    }
-                )
+                headers = [(b"content-length", b"0")]
+                await self({"type": "http.response.start", "status": 401, "headers": headers})
             if not self._ended:
                 await self({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -147,13 +136,8 @@ class Gate:
     def __init__(
         self, inner: ASGIApp, access: Access, names: Names, life: Life, body_bytes: int
     ) -> None:
-        self.inner, self.access, self.names, self.life, self.body_bytes = (
-            inner,
-            access,
-            names,
-            life,
-            body_bytes,
-        )
+        self.inner, self.access, self.names = inner, access, names
+        self.life, self.body_bytes = life, body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -179,13 +163,8 @@ class Visit:
     """One request on its way through the gate."""
 
     def __init__(self, gate: Gate, scope: Scope, headers: Headers, answer: Answer) -> None:
-        self.gate, self.scope, self.headers, self.answer, self.began = (
-            gate,
-            scope,
-            headers,
-            answer,
-            time.monotonic(),
-        )
+        self.gate, self.scope, self.headers, self.answer = gate, scope, headers, answer
+        self.began = time.monotonic()
         self.caller: Caller | None = None
         self.address = gate.names.address(scope, headers)
         self.op, self.quiet, self.revoked = "?", False, False
@@ -195,17 +174,10 @@ class Visit:
         """Let it through. Raises RefusedError, NotRpcError, DiskProblem."""
         if not self.gate.life.examine():
             raise RefusedError(503, "leaving", "The server is restarting.", {"Retry-After": "2"})
-        if (
-            sum(len(name) + len(value) for name, value in self.headers.raw)
-            + len(self.scope["query_string"])
-            > LONGEST_HEAD
-        ):
-            raise RefusedError(
-                431,
-                "headers_too_large",
-                f"A head has at most {LONGEST_HEAD} bytes.",
-                {"Connection": "close"},
-            )
+        head = sum(len(name) + len(value) for name, value in self.headers.raw)
+        if head + len(self.scope["query_string"]) > LONGEST_HEAD:
+            text = f"A head has at most {LONGEST_HEAD} bytes."
+            raise RefusedError(431, "headers_too_large", text, {"Connection": "close"})
         base = self.scope[BASE] = self.gate.names.check(self.scope, self.headers)
         self.scope[ADDRESS] = self.address
         rule = self._rule()
@@ -228,37 +200,25 @@ class Visit:
         """What the path takes; a stranger is not told which paths exist. Raises RefusedError."""
         method = self.scope["method"]
         known, rule = rule_of(self.scope["path"])
-        rule = rule or Rule(frozenset({method}), scope=NOBODY)
-        self.op = f"{method} {known}" if method in rule.methods else known
-        if method not in rule.methods:
-            raise RefusedError(
-                405,
-                "method_not_allowed",
-                "Use another method.",
-                {"Allow": ", ".join(sorted(rule.methods))},
-            )
+        rule = rule or Rule(method, scope=NOBODY)
+        methods = rule.methods.split()
+        self.op = f"{method} {known}" if method in methods else known
+        if method not in methods:
+            allowed = {"Allow": ", ".join(sorted(methods))}
+            raise RefusedError(405, "method_not_allowed", "Use another method.", allowed)
+        query = self.scope["query_string"].decode("latin-1")
         try:
-            named = {
-                name.lower()
-                for name, _ in parse_qsl(
-                    self.scope["query_string"].decode("latin-1"), True, max_num_fields=50
-                )
-            }
+            named = {name.lower() for name, _ in parse_qsl(query, True, max_num_fields=50)}
         except ValueError as error:
             raise RefusedError(400, "invalid_request", "The query has too many fields.") from error
         if named & _SECRET_NAMES:
-            raise RefusedError(
-                400,
-                "invalid_request",
-                "A secret has no place in an address: it is in logs now, so revoke it.",
-            )
+            text = "A secret has no place in an address: it is in logs now, so revoke it."
+            raise RefusedError(400, "invalid_request", text)
         return rule
 
     def _typed(self, rule: Rule) -> None:
-        if (
-            rule.kind
-            and self.headers.get("content-type", "").partition(";")[0].strip().lower() != rule.kind
-        ):
+        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if rule.kind and kind != rule.kind:
             raise RefusedError(415, "unsupported_media_type", f"The body must be {rule.kind}.")
 
     def _admit(self, rule: Rule, base: str) -> None:
@@ -270,12 +230,8 @@ class Visit:
             )
         if self.caller is None:
             error = "invalid_token" if given else "unauthorized"
-            raise RefusedError(
-                401,
-                error,
-                "A valid token is needed.",
-                _challenge(base, error if given else "", "vault:read vault:write"),
-            )
+            why = _challenge(base, error if given else "", "vault:read vault:write")
+            raise RefusedError(401, error, "A valid token is needed.", why)
         if rule.scope == NOBODY:
             raise RefusedError(404, "not_found", "There is nothing here.")
         self._need(rule.scope)
@@ -284,16 +240,10 @@ class Visit:
 
     def _need(self, scope: str) -> None:
         if self.caller is None or not self.caller.may(scope):
-            wanted = {"write": "vault:write", "read": "vault:read", "orient": "vault:read"}.get(
-                scope, ""
-            )
-            headers = _challenge(str(self.scope[BASE]), "insufficient_scope", wanted)
-            raise RefusedError(
-                403,
-                "insufficient_scope",
-                f"This key or login may not do that: it needs the right to {scope}.",
-                headers,
-            )
+            wanted = {"write": "vault:write", "read": "vault:read", "orient": "vault:read"}
+            why = _challenge(self.scope[BASE], "insufficient_scope", wanted.get(scope, ""))
+            text = f"This key or login may not do that: it needs the right to {scope}."
+            raise RefusedError(403, "insufficient_scope", text, why)
 
     def _pay(self, scope: str, count: int) -> None:
         wait = self.gate.access.spend(self.caller, scope, count) if self.caller and count else 0.0
@@ -341,10 +291,8 @@ class Visit:
         if self.quiet and status in (200, 202):
             return
         result, failed = self.answer.outcome() if self.caller else (None, False)
-        more: dict[str, str | int] = {
-            "from": self.address,
-            "ms": round(1000 * (time.monotonic() - self.began)),
-        }
+        took = round(1000 * (time.monotonic() - self.began))
+        more: dict[str, str | int] = {"from": self.address, "ms": took}
         more |= ({"failed": 1} if failed else {}) | ({"revoked": 1} if self.revoked else {})
         about = [*self.about, result] if self.op.startswith(("tools/call", "POST")) else self.about
         self.gate.access.audit.write(
@@ -354,12 +302,7 @@ class Visit:
 
 def _challenge(base: str, error: str, scope: str) -> Mapping[str, str]:
     """RFC 6750 and RFC 9728: why, and where a program learns how to get a token."""
-    fields = {
-        "error": error,
-        "scope": scope,
-        "resource_metadata": f"{base}/.well-known/oauth-protected-resource/mcp",
-    }
-    return {
-        "WWW-Authenticate": "Bearer "
-        + ", ".join(f'{name}="{value}"' for name, value in fields.items() if value)
-    }
+    place = f"{base}/.well-known/oauth-protected-resource/mcp"
+    fields = {"error": error, "scope": scope, "resource_metadata": place}
+    said = ", ".join(f'{name}="{value}"' for name, value in fields.items() if value)
+    return {"WWW-Authenticate": f"Bearer {said}"}

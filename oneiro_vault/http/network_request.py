@@ -90,24 +90,15 @@ class Names:
         if host not in self._hosts and host not in own:
             raise RefusedError(421, "misdirected_request", "This server is not known by that name.")
         origin = headers.get("origin", "")
-        if (
-            origin
-            and origin not in self._origins
-            and origin not in {f"http://{name}" for name in own}
-        ):
-            raise RefusedError(
-                403, "forbidden_origin", "Pages of that origin may not call this server."
-            )
+        if origin and origin not in self._origins | {f"http://{name}" for name in own}:
+            text = "Pages of that origin may not call this server."
+            raise RefusedError(403, "forbidden_origin", text)
         return self.public or f"http://{host}"
 
     def resources(self, scope: Scope) -> set[str]:
         """What a token may have been issued for to be good here."""
-        return {
-            f"{base}/mcp"
-            for base in (
-                [self.public] if self.public else [f"http://{name}" for name in own_hosts(scope)]
-            )
-        }
+        own = [f"http://{name}" for name in own_hosts(scope)]
+        return {f"{base}/mcp" for base in ([self.public] if self.public else own)}
 
     def address(self, scope: Scope, headers: Mapping[str, str]) -> str:
         """Where a request comes from, for limits: the peer, or what the proxy on this machine saw;
@@ -119,11 +110,9 @@ class Names:
             found = ipaddress.ip_address(peer)
         except ValueError:
             return "unknown"
-        return (
-            str(found)
-            if found.version == 4
-            else str(ipaddress.ip_network((int(found) >> 64 << 64, 64)))
-        )
+        if found.version == 6:
+            return str(ipaddress.ip_network((int(found) >> 64 << 64, 64)))
+        return str(found)
 
 
 def own_hosts(scope: Scope) -> set[str]:
@@ -151,15 +140,9 @@ SLOWEST: Final = 10_000
 def declared(headers: Headers, limit: int) -> None:
     """Look at what is said of the body's length. Raises RefusedError."""
     length = headers.get("content-length", "")
-    if (
-        length and "transfer-encoding" in headers
-    ):  # two lengths, of which a proxy before us may have believed the other
-        raise RefusedError(
-            400,
-            "invalid_request",
-            "Content-Length and Transfer-Encoding exclude each other.",
-            {"Connection": "close"},
-        )
+    if length and "transfer-encoding" in headers:  # a proxy may have believed the other length
+        text = "Content-Length and Transfer-Encoding exclude each other."
+        raise RefusedError(400, "invalid_request", text, {"Connection": "close"})
     if length and not (length.isascii() and length.isdigit()):
         raise RefusedError(400, "invalid_request", "Content-Length is not a number.")
     if length and (len(length) > 15 or int(length) > limit):
@@ -176,9 +159,8 @@ async def whole(receive: Receive, limit: int) -> bytes:
         try:
             message = await asyncio.wait_for(receive(), max(0.0, min(PATIENCE, left)))
         except TimeoutError as error:
-            raise RefusedError(
-                408, "too_slow", "The request did not arrive in time.", {"Connection": "close"}
-            ) from error
+            text = "The request did not arrive in time."
+            raise RefusedError(408, "too_slow", text, {"Connection": "close"}) from error
         if message["type"] != "http.request":
             raise RefusedError(499, "gone", "Nobody is there any more.")
         parts.append(message.get("body", b""))
@@ -229,11 +211,8 @@ class NotRpcError(Exception):
 
     def response(self) -> Response:
         """As JSON-RPC says it."""
-        error = (
-            {"code": -32600, "message": "Invalid Request"}
-            if self.shape
-            else {"code": -32700, "message": "Parse error"}
-        )
+        code, text = (-32600, "Invalid Request") if self.shape else (-32700, "Parse error")
+        error = {"code": code, "message": text}
         return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 400)
 
 
@@ -297,12 +276,8 @@ def _about(message: Mapping[str, Any]) -> RpcMessage:
 def outcome(body: bytes, kind: str) -> tuple[Any, bool]:
     """(what an operation answered, whether it failed) out of JSON or an event; (None, False) for
     neither."""
-    texts = (
-        [body]
-        if kind.startswith("application/json")
-        else [line[5:] for line in body.splitlines() if line.startswith(b"data:")]
-    )
-    for text in texts:
+    events = [line[5:] for line in body.splitlines() if line.startswith(b"data:")]
+    for text in [body] if kind.startswith("application/json") else events:
         try:
             found = json.loads(text)
         except (ValueError, RecursionError):
@@ -312,9 +287,8 @@ def outcome(body: bytes, kind: str) -> tuple[Any, bool]:
         result = found.get("result") if isinstance(found, dict) else None
         if isinstance(result, dict):
             about = result.get("_meta")
-            return {"ids": about.get(MEMORIES)} if isinstance(about, dict) else None, bool(
-                result.get("isError")
-            )
+            ids = {"ids": about.get(MEMORIES)} if isinstance(about, dict) else None
+            return ids, bool(result.get("isError"))
         if isinstance(found, dict) and "error" in found:
             return None, True
     return None, False

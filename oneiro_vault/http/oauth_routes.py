@@ -68,12 +68,9 @@ def page(
     return HTMLResponse(
         _PAGE.substitute(style=STYLE, body=body),
         status,
-        {
-            **private(),
-            "Content-Security-Policy": policy,
-            "X-Frame-Options": "DENY",
-            **(headers or {}),
-        },
+        private()
+        | {"Content-Security-Policy": policy, "X-Frame-Options": "DENY"}
+        | dict(headers or {}),
     )
 
 
@@ -117,15 +114,9 @@ class OAuthFace:
         """RFC 7591."""
         self._knock("register", request)
         try:
-            asked = json.loads(await request.body())
-            if not isinstance(asked, dict):
-                raise ValueError
-        except (ValueError, RecursionError):
-            return _oauth_error(
-                OAuthRefusal("the body is not a JSON object", code="invalid_client_metadata")
+            made = await asyncio.to_thread(
+                self.server.clients.register, _object(await request.body())
             )
-        try:
-            made = await asyncio.to_thread(self.server.clients.register, asked)
         except OAuthRefusal as refusal:
             return _oauth_error(refusal)
         return JSONResponse(made, 201, private())
@@ -139,19 +130,16 @@ class OAuthFace:
         except OAuthRefusal as refusal:
             return _turned_away(refusal)
         if not self.access.login.exists:
-            text = "Nobody can log in to this vault yet."
+            hint = "On the machine of the vault, run: oneiro keys login"
             return page(
-                message(
-                    "No password is set",
-                    text,
-                    "On the machine of the vault, run: oneiro keys login",
-                ),
-                403,
+                message("No password is set", "Nobody can log in to this vault yet.", hint), 403
             )
         name = _cookie_name(request)
         cookie = request.cookies.get(name, "")
         cookie = cookie if len(cookie) == 43 else secrets.token_urlsafe(32)
-        shown = self._page(ask, self.access.seal({"browser": _mark(cookie), "fields": fields}))
+        shown = self._page(
+            ask, self.access.pages.close({"browser": _mark(cookie), "fields": fields})
+        )
         shown.set_cookie(
             name, cookie, httponly=True, samesite="strict", secure=_secure(request), path="/"
         )
@@ -162,18 +150,12 @@ class OAuthFace:
         one."""
         try:
             given = _fields(await request.body())
-            sealed = self.access.unseal(given.get("sealed", ""))
+            sealed = self.access.pages.open(given.get("sealed", ""))
             if sealed is None or sealed["browser"] != _mark(
                 request.cookies.get(_cookie_name(request), "")
             ):
-                return page(
-                    message(
-                        "Start again",
-                        _STALE,
-                        "Go back to the program and ask for access once more.",
-                    ),
-                    400,
-                )
+                hint = "Go back to the program and ask for access once more."
+                return page(message("Start again", _STALE, hint), 400)
             ask = await self.server.ask(sealed["fields"], request.scope[BASE])
         except OAuthRefusal as refusal:
             return _turned_away(refusal)
@@ -182,10 +164,9 @@ class OAuthFace:
         address = request.scope[ADDRESS]
         wait = self.access.login.wait(address)
         if wait:
-            text = f"Too many attempts. Try again in {round(wait) + 1} seconds."
-            return self._page(
-                ask, given["sealed"], text, 429, {"Retry-After": str(round(wait) + 1)}
-            )
+            seconds = str(round(wait) + 1)
+            text = f"Too many attempts. Try again in {seconds} seconds."
+            return self._page(ask, given["sealed"], text, 429, {"Retry-After": seconds})
         if not await asyncio.to_thread(self.access.login.check, given.get("password", ""), address):
             self.access.audit.write("nobody", "login", "failed", **{"from": address})
             return self._page(ask, given["sealed"], "That is not the password.", 403)
@@ -229,6 +210,16 @@ class OAuthFace:
         wait = self.access.knock(kind, request.scope[ADDRESS])
         if wait:
             raise too_often(wait)
+
+
+def _object(data: bytes) -> Mapping[str, Any]:
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise OAuthRefusal("the body is not a JSON object", code="invalid_client_metadata")
+    return found
 
 
 def _fields(data: bytes) -> dict[str, str]:

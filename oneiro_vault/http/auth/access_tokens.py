@@ -78,24 +78,22 @@ def _scrypt(password: str, salt: bytes, cost: Mapping[str, int]) -> str:
 class Seal:
     """Lets a browser carry a statement of ours and bring it back unchanged, within `seconds`."""
 
-    def __init__(self, seconds: float) -> None:
-        self._key = secrets.token_bytes(BYTES)
-        self._seconds = seconds
+    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
+        self._key, self._seconds, self._clock = secrets.token_bytes(BYTES), seconds, clock
 
-    def close(self, statement: Mapping[str, Any], now: float) -> str:
+    def close(self, statement: Mapping[str, Any]) -> str:
         """The statement as text."""
-        body = base64.urlsafe_b64encode(
-            json.dumps([now + self._seconds, statement]).encode()
-        ).decode()
+        text = json.dumps([self._clock() + self._seconds, statement])
+        body = base64.urlsafe_b64encode(text.encode()).decode()
         return f"{body}.{self._mark(body)}"
 
-    def open(self, text: str, now: float) -> Mapping[str, Any] | None:
+    def open(self, text: str) -> Mapping[str, Any] | None:
         """The statement again; None when it is not ours, was changed or is too old."""
         body, _, mark = text.partition(".")
         if not same(mark, self._mark(body)):
             return None
         expires, statement = json.loads(base64.urlsafe_b64decode(body))
-        return statement if now <= expires else None
+        return statement if self._clock() <= expires else None
 
     def _mark(self, body: str) -> str:
         return hmac.new(

@@ -13,20 +13,25 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from oneiro_vault.core.principal import WRITE, Caller
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError
-from oneiro_vault.http.auth.access_tokens import Grants, Keys, Seal, check_password, hash_password
+from oneiro_vault.http.auth.access_tokens import (
+    Grants,
+    Key,
+    Keys,
+    Seal,
+    Terms,
+    check_password,
+    hash_password,
+)
 from oneiro_vault.http.auth.json_store import Store, private_folder
 from oneiro_vault.http.auth.oauth_server import Authorization, Clients
-
-if TYPE_CHECKING:
-    from oneiro_vault.http.auth.client_documents import Documents
 
 SHORTEST: Final = 10
 LONGEST: Final = 1000
@@ -73,12 +78,12 @@ class Buckets:
         with self._lock:
             self._left.pop(name, None)
 
-    def refund(self, name: str, cost: float = 1.0) -> None:
+    def refund(self, name: str) -> None:
         """What was spent a moment ago counts no more."""
         with self._lock:
             if name in self._left:
                 left, since = self._left[name]
-                self._left[name] = (min(self._size, left + cost), since)
+                self._left[name] = (min(self._size, left + 1.0), since)
 
 
 class Login:
@@ -87,10 +92,8 @@ class Login:
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
-        self._near, self._far = (
-            Buckets(TRIES, TRY_SECONDS, clock),
-            Buckets(6 * TRIES, TRY_SECONDS, clock),
-        )
+        self._near = Buckets(TRIES, TRY_SECONDS, clock)
+        self._far = Buckets(6 * TRIES, TRY_SECONDS, clock)
         self._one = threading.Lock()
 
     @property
@@ -106,10 +109,8 @@ class Login:
                 kept=_KEPT,
                 hint="A sentence is easy to keep.",
             )
-        stored = hash_password(password)
         with self._store.change() as known:
-            known.clear()
-            known.update(stored)
+            known |= hash_password(password)
 
     def remove(self) -> bool:
         """Nobody can log in any more; False when nobody could."""
@@ -205,21 +206,14 @@ def ids_in(message: Any, depth: int = 4) -> list[str]:
     if depth and isinstance(message, dict):
         for name, value in message.items():
             if name in _NAMES:
-                found += [
-                    entry
-                    for entry in (value if isinstance(value, list) else [value])
-                    if _is_id(entry)
-                ]
+                named = value if isinstance(value, list) else [value]
+                found += [one for one in named if isinstance(one, str) and _ID.fullmatch(one)]
             elif name in _BRANCHES:
                 found += ids_in(value, depth - 1)
     elif depth and isinstance(message, list):
         for entry in message[:MOST_IDS]:
             found += ids_in(entry, depth - 1)
     return list(dict.fromkeys(found))[:MOST_IDS]
-
-
-def _is_id(value: Any) -> bool:
-    return isinstance(value, str) and _ID.fullmatch(value) is not None
 
 
 PAGE_SECONDS: Final = 600.0
@@ -264,23 +258,24 @@ class Access:
 
     def __post_init__(self) -> None:
         private_folder(self.folder)
-        rules, clients = (
-            self.rules,
-            Clients(self._store("clients"), self.rules.redirects, self.clock),
-        )
+        from oneiro_vault.http.auth.client_documents import Documents  # which needs our Buckets
+
+        rules = self.rules
+        clients = Clients(self._store("clients"), rules.redirects, self.clock)
+        documents = Documents(rules.redirects) if rules.documents else None
         self.keys = Keys(self._store("keys"), self.clock)
         self.login = Login(self._store("login"))
         self.grants = Grants(
             self._store("grants"), rules.access_seconds, rules.refresh_seconds, self.clock
         )
         self.audit = Audit(self.folder / "audit.jsonl", rules.audit_bytes, self.clock)
-        self.oauth = Authorization(clients, _documents(rules), self.grants)
+        self.oauth = Authorization(clients, documents, self.grants)
         self._reads, self._writes = Buckets(rules.reads, 60), Buckets(rules.writes, 60)
         self._knocks = {
             kind: (Buckets(near, span), Buckets(far, span))
             for kind, (near, far, span) in KNOCKS.items()
         }
-        self._seal = Seal(PAGE_SECONDS)
+        self.pages = Seal(PAGE_SECONDS, self.clock)
         self._used, self._flushed = self._store("used"), 0.0
         self._fresh: dict[str, float] = {}
 
@@ -312,14 +307,6 @@ class Access:
         near, far = self._knocks[kind]
         return near.spend(address) or far.spend("all")
 
-    def seal(self, statement: Mapping[str, Any]) -> str:
-        """Let a browser carry this unchanged, back to this process within PAGE_SECONDS."""
-        return self._seal.close(statement, self.clock())
-
-    def unseal(self, text: str) -> Mapping[str, Any] | None:
-        """What was sealed; None when it was not, was changed or is too old."""
-        return self._seal.open(text, self.clock())
-
     def _seen(self, caller: Caller) -> Caller:
         self._fresh[caller.name] = now = self.clock()
         if abs(now - self._flushed) > FLUSH:
@@ -338,23 +325,11 @@ class Access:
                 for name in sorted(used, key=used.__getitem__)[:-_MOST_USED]:
                     del used[name]
 
-    def used(self) -> dict[str, float]:
-        """Name of a caller -> when it came last (epoch seconds), a few seconds behind."""
-        return self._used.read() | self._fresh
-
     def listing(self) -> Mapping[str, Any]:
         """Keys and grants as people and programs may see them."""
-        used, now = self.used(), self.clock()
+        used, now = self._used.read() | self._fresh, self.clock()
         keys = [
-            {
-                "id": key.id,
-                "role": key.role,
-                "name": key.name,
-                "created": key.created,
-                "expires": key.expires,
-                "revoked": key.revoked,
-            }
-            | {"used": used.get(f"key:{key.id}"), "valid": key.valid(now)}
+            asdict(key) | {"used": used.get(f"key:{key.id}"), "valid": key.valid(now)}
             for key in self.keys.list()
         ]
         grants = [
@@ -364,8 +339,6 @@ class Access:
                 "name": grant.terms.name,
                 "host": grant.terms.host,
                 "client": grant.terms.client,
-            }
-            | {
                 "created": grant.created,
                 "expires": grant.expires,
                 "used": used.get(f"oauth:{grant.id}"),
@@ -376,28 +349,16 @@ class Access:
 
     def revoke(self, which: str) -> Mapping[str, Any]:
         """End a key (by id or name) or a grant (by id). Raises NotFound, InvalidInput."""
+        ended: Key | Terms
         try:
-            key = self.keys.revoke(which)
-            ended = {"id": key.id, "kind": "key", "role": key.role, "name": key.name}
+            ended = self.keys.revoke(which)
+            kind, ident = "key", ended.id
         except NotFound:
             grant = self.grants.end(which)
-            ended = {
-                "id": grant.id,
-                "kind": "grant",
-                "role": grant.terms.role,
-                "name": grant.terms.name,
-            }
-        self.audit.write("local", "revoke", "ok", key=ended["id"])
-        return {"schema": 1, "revoked": ended}
-
-
-def _documents(rules: Rules) -> Documents | None:
-    if not rules.documents:
-        return None
-    # asyncio, TLS and h11: nothing for `oneiro keys`
-    from oneiro_vault.http.auth.client_documents import Documents
-
-    return Documents(rules.redirects)
+            kind, ident, ended = "grant", grant.id, grant.terms
+        self.audit.write("local", "revoke", "ok", key=ident)
+        told = {"id": ident, "kind": kind, "role": ended.role, "name": ended.name}
+        return {"schema": 1, "revoked": told}
 
 
 def folder_of(root: Path, config: Path) -> Path:

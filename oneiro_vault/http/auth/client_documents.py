@@ -83,13 +83,8 @@ class Documents:
         clock: Callable[[], float] = time.monotonic,
         seconds: float = SECONDS,
     ) -> None:
-        self._listed, self._resolve, self._connect, self._clock, self._seconds = (
-            listed,
-            resolve,
-            connect,
-            clock,
-            seconds,
-        )
+        self._listed, self._clock, self._seconds = listed, clock, seconds
+        self._resolve, self._connect = resolve, connect
         self._known: OrderedDict[str, tuple[float, Client | OAuthRefusal]] = OrderedDict()
         self._rate = Buckets(30, 60, clock)
         self._busy = asyncio.Semaphore(4)
@@ -99,10 +94,8 @@ class Documents:
         until, known = self._known.get(url, (0.0, None))
         if known is None or self._clock() > until:
             if not plain(url):
-                raise _refused(
-                    f"{shown(url)} cannot be the name of a program",
-                    "It must be a plain https address with a path.",
-                )
+                text = f"{shown(url)} cannot be the name of a program"
+                raise _refused(text, "It must be a plain https address with a path.")
             if self._rate.spend("all"):
                 raise OAuthRefusal(
                     "too many unknown programs ask at once",
@@ -150,10 +143,8 @@ class Documents:
         except (ValueError, RecursionError) as error:
             raise _refused(f"the document at {shown(url)} is not JSON", "") from error
         if not isinstance(found, dict) or found.get("client_id") != url:
-            raise _refused(
-                f"the document at {shown(url)} is about another program",
-                "Its client_id must be its own address.",
-            )
+            text = f"the document at {shown(url)} is about another program"
+            raise _refused(text, "Its client_id must be its own address.")
         if found.get("token_endpoint_auth_method", "none") != "none" or "client_secret" in found:
             raise _refused("a program with a public document can have no secret", "")
         return described(found, url, self._listed)
@@ -165,10 +156,8 @@ def plain(url: str) -> bool:
     if len(url) > LONGEST or not _URL.fullmatch(url):
         return False
     host, _, path = url.removeprefix("https://").partition("/")
-    dotted = any(
-        part in (".", "..")
-        for part in re.sub("%2e", ".", path.partition("?")[0], flags=re.IGNORECASE).split("/")
-    )
+    parts = re.sub("%2e", ".", path.partition("?")[0], flags=re.IGNORECASE).split("/")
+    dotted = not {".", ".."}.isdisjoint(parts)
     return "." in host and ".." not in host and not host.rpartition(".")[2].isdigit() and not dotted
 
 
@@ -176,12 +165,8 @@ async def _exchange(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, target: str
 ) -> tuple[dict[str, str], bytes]:
     talk = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST)
-    asked = [
-        ("Host", host),
-        ("Accept", "application/json"),
-        ("User-Agent", "oneiro-vault"),
-        ("Connection", "close"),
-    ]
+    asked = [("Host", host), ("Accept", "application/json"), ("User-Agent", "oneiro-vault")]
+    asked.append(("Connection", "close"))
     writer.write(talk.send(h11.Request(method="GET", target=target, headers=asked)) or b"")
     writer.write(talk.send(h11.EndOfMessage()) or b"")
     await writer.drain()
@@ -193,19 +178,16 @@ async def _exchange(
             talk.receive_data(await reader.read(4096))
         elif isinstance(event, h11.Response):
             if event.status_code != 200:
-                raise _refused(
-                    f"{shown(host)} answered {event.status_code} instead of a document",
-                    "Redirects are not followed.",
-                )
+                text = f"{shown(host)} answered {event.status_code} instead of a document"
+                raise _refused(text, "Redirects are not followed.")
             headers = {
                 name.decode("latin-1"): value.decode("latin-1") for name, value in event.headers
             }
         elif isinstance(event, h11.Data):
             body += event.data
             if len(body) > LARGEST:
-                raise _refused(
-                    f"the document at {shown(host)} is too large", f"At most {LARGEST} bytes."
-                )
+                text = f"the document at {shown(host)} is too large"
+                raise _refused(text, f"At most {LARGEST} bytes.")
         elif isinstance(event, h11.EndOfMessage):
             return headers, body
         elif not isinstance(event, h11.InformationalResponse):

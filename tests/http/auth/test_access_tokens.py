@@ -62,27 +62,29 @@ def test_a_password() -> None:
     assert hash_password("käse und brot ☕")["hash"] != stored["hash"]
 
 
-def test_a_seal() -> None:
-    seal = Seal(60)
-    closed = seal.close({"a": ["☕", 1]}, 1000)
-    assert seal.open(closed, 1060) == {"a": ["☕", 1]}
-    assert seal.open(closed, 1060.1) is None
+def test_a_seal(clock: Clock) -> None:
+    seal = Seal(60, clock)
+    closed = seal.close({"a": ["☕", 1]})
+    clock.now += 60
+    assert seal.open(closed) == {"a": ["☕", 1]}
+    clock.now += 0.1
+    assert seal.open(closed) is None
 
 
 @pytest.mark.parametrize("text", ["", ".", "a.b", "é.é", "\ud800.", "." * 1000, "{}." + "0" * 64])
-def test_what_was_not_sealed(text: str) -> None:
-    assert Seal(60).open(text, 0) is None
+def test_what_was_not_sealed(clock: Clock, text: str) -> None:
+    assert Seal(60, clock).open(text) is None
 
 
-def test_a_seal_of_somebody_else_and_a_changed_one() -> None:
-    seal = Seal(60)
-    closed = seal.close({"role": "reader"}, 0)
-    assert Seal(60).open(closed, 0) is None
+def test_a_seal_of_somebody_else_and_a_changed_one(clock: Clock) -> None:
+    seal = Seal(60, clock)
+    closed = seal.close({"role": "reader"})
+    assert Seal(60, clock).open(closed) is None
     for position in range(0, len(closed), 7):
         changed = (
             closed[:position] + ("A" if closed[position] != "A" else "B") + closed[position + 1 :]
         )
-        assert seal.open(changed, 0) is None, position
+        assert seal.open(changed) is None, position
 
 
 @pytest.fixture

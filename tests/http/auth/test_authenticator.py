@@ -103,7 +103,7 @@ def test_last_use_is_noted_now_and_then(access: Access, clock: Clock) -> None:
     first = clock.now
     clock.now += FLUSH / 2
     access.identify(text, ())
-    assert access.used() == {f"key:{key.id}": clock.now}
+    assert access.listing()["keys"][0]["used"] == clock.now
     stored = json.loads((access.folder / "used.json").read_text())
     assert stored == {f"key:{key.id}": first}
     clock.now += FLUSH + 1
@@ -150,11 +150,11 @@ def test_revoking_what_is_not_there(access: Access) -> None:
 def test_a_page_is_sealed_for_ten_minutes_and_for_this_process(
     access: Access, clock: Clock
 ) -> None:
-    closed = access.seal({"a": 1})
-    assert access.unseal(closed) == {"a": 1}
-    assert Access(access.folder, clock=clock).unseal(closed) is None
+    closed = access.pages.close({"a": 1})
+    assert access.pages.open(closed) == {"a": 1}
+    assert Access(access.folder, clock=clock).pages.open(closed) is None
     clock.now += 601
-    assert access.unseal(closed) is None
+    assert access.pages.open(closed) is None
 
 
 def test_everything_is_private(access: Access) -> None:
