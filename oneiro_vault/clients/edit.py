@@ -19,13 +19,10 @@ from json.decoder import scanstring  # type: ignore[attr-defined]  # typeshed le
 from typing import Any, Final, NamedTuple
 
 NAME: Final = "oneiro"
-HOOKS: Final = {
-    "SessionStart": 10,
-    "UserPromptSubmit": 5,
-    "Stop": 10,
-    "PostCompact": 10,
-    "SessionEnd": 10,
-}
+HOOKS: Final = dict.fromkeys(
+    "SessionStart UserPromptSubmit Stop PostCompact SessionEnd".split(), 10
+)
+HOOKS["UserPromptSubmit"] = 5
 """Event -> seconds a client waits for our hook."""
 _CORE: Final = ("type", "command", "args")
 
@@ -68,7 +65,12 @@ def words(entry: object) -> list[str]:
         return [str(word) for word in command]
     if not isinstance(command, str) or not isinstance(args, list):
         return []
-    return [command, *map(str, args)] if args else _split(command)
+    if args:
+        return [command, *map(str, args)]
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
 
 
 def is_ours(entry: object) -> bool:
@@ -78,13 +80,6 @@ def is_ours(entry: object) -> bool:
     return (program == "oneiro" or "oneiro_vault" in found[1:3]) and not {"mcp", "hook"}.isdisjoint(
         found
     )
-
-
-def _split(command: str) -> list[str]:
-    try:
-        return shlex.split(command)
-    except ValueError:
-        return command.split()
 
 
 def server(command: Sequence[str], **extra: Any) -> dict[str, object]:
@@ -98,11 +93,8 @@ def hooks(
     """One hook an event. `written`: a command line, apart or as one string for a shell."""
     found = []
     for event, seconds in HOOKS.items():
-        hook = (
-            {"type": "command"}
-            | written([*program, "hook", event, "--vault", vault])
-            | {"timeout": seconds}
-        )
+        command = written([*program, "hook", event, "--vault", vault])
+        hook = {"type": "command"} | command | {"timeout": seconds}
         found.append(Want(("hooks", event), {"hooks": [hook]}, ""))
     return found
 
@@ -157,9 +149,8 @@ def literal(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(literal, value))}]"
     if isinstance(value, dict):
-        return (
-            f"{{ {', '.join(f'{_name(key)} = {literal(item)}' for key, item in value.items())} }}"
-        )
+        inner = ", ".join(f"{_name(key)} = {literal(item)}" for key, item in value.items())
+        return f"{{ {inner} }}"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -306,29 +306,18 @@ def _checks(target: Target, env: Mapping[str, str]) -> list[Mapping[str, Any]]:
     text = settings_files.read(Path(target.path)) or ""
     entry = edit.current(text, target.wants[0], target.style)
     if entry is None:
-        return [
-            {
-                "what": "server",
-                "ok": False,
-                "reason": f"{target.path} has lost the entry again: another program wrote it",
-            }
-        ]
+        reason = f"{target.path} has lost the entry again: another program wrote it"
+        return [{"what": "server", "ok": False, "reason": reason}]
     return [{"what": "server"} | asdict(greet(edit.words(entry), env))]
 
 
 def _notes(name: str, targets: Sequence[Target]) -> list[str]:
     if name != "claude-code":
         return []
-    settings = json.loads(
-        (settings_files.read(Path(targets[1].path)) or "{}").removeprefix("\ufeff")
-    )
-    plugins = settings.get("enabledPlugins")
-    enabled = (
-        [plugin for plugin, on in plugins.items() if on and plugin.split("@")[0] == edit.NAME]
-        if isinstance(plugins, dict)
-        else []
-    )
+    text = settings_files.read(Path(targets[1].path)) or "{}"
+    plugins = json.loads(text.removeprefix(edit.BOM)).get("enabledPlugins")
     return [
         f"The plug-in {plugin} is enabled too: everything is now there twice. Keep one of the two."
-        for plugin in enabled
+        for plugin, on in (plugins.items() if isinstance(plugins, dict) else ())
+        if on and plugin.split("@")[0] == edit.NAME
     ]

@@ -96,20 +96,12 @@ class Client:
 
 
 def _claude_code(machine: Machine, ours: Ours) -> list[Target]:
-    folder = machine.named("CLAUDE_CONFIG_DIR")
+    path = (machine.named("CLAUDE_CONFIG_DIR") or machine.home) / ".claude.json"
     entry = {"type": "stdio"} | server(ours.mcp)
+    ours_at = tuple(hooks(ours.program, ours.vault))
     return [
-        Target(
-            (folder or machine.home) / ".claude.json",
-            "json",
-            (Want(("mcpServers",), entry),),
-            locked=True,
-        ),
-        Target(
-            (folder or machine.home / ".claude") / "settings.json",
-            "json",
-            tuple(hooks(ours.program, ours.vault)),
-        ),
+        Target(path, "json", (Want(("mcpServers",), entry),), locked=True),
+        Target(_claude_folder(machine) / "settings.json", "json", ours_at),
     ]
 
 
@@ -117,77 +109,69 @@ def _codex(machine: Machine, ours: Ours) -> list[Target]:
     folder = machine.named("CODEX_HOME") or machine.home / ".codex"
     joined = subprocess.list2cmdline if machine.platform == "win32" else shlex.join
 
-    def for_a_shell(words: Sequence[str]) -> dict[str, object]:
-        return {"command": joined(list(words))}
-
+    for_a_shell = hooks(ours.program, ours.vault, lambda words: {"command": joined(words)})
+    # an owner that has to load its model first can take longer than the ten seconds Codex waits
+    entry = server(ours.mcp, startup_timeout_sec=30)
     return [
-        # A vault whose owner has to load its model first can take longer than the ten seconds Codex
-        # would wait.
-        Target(
-            folder / "config.toml",
-            "toml",
-            (Want(("mcp_servers",), server(ours.mcp, startup_timeout_sec=30)),),
-        ),
-        Target(folder / "hooks.json", "json", tuple(hooks(ours.program, ours.vault, for_a_shell))),
+        Target(folder / "config.toml", "toml", (Want(("mcp_servers",), entry),)),
+        Target(folder / "hooks.json", "json", tuple(for_a_shell)),
     ]
 
 
-def _claude_desktop(machine: Machine, ours: Ours) -> list[Target]:
-    path = machine.application_data / "Claude" / "claude_desktop_config.json"
-    return [Target(path, "json", (Want(("mcpServers",), server(ours.mcp)),))]
-
-
-def _gemini(machine: Machine, ours: Ours) -> list[Target]:
-    path = (machine.named("GEMINI_CLI_HOME") or machine.home) / ".gemini" / "settings.json"
-    return [Target(path, "jsonc", (Want(("mcpServers",), server(ours.mcp)),))]
+def _at(
+    place: Callable[[Machine], PurePath],
+    style: str = "jsonc",
+    table: str = "mcpServers",
+    **extra: str,
+) -> Callable[[Machine, Ours], list[Target]]:
+    """A client with one file, in which a server is `extra`, command and args."""
+    return lambda machine, ours: [
+        Target(place(machine), style, (Want((table,), extra | server(ours.mcp)),))
+    ]
 
 
 def _opencode(machine: Machine, ours: Ours) -> list[Target]:
     folder = machine.config / "opencode"
     commented = folder / "opencode.jsonc"
     path = commented if Path(commented).exists() else folder / "opencode.json"
-    return [
-        Target(
-            path,
-            "jsonc",
-            (Want(("mcp",), {"type": "local", "command": ours.mcp, "enabled": True}),),
-        )
-    ]
+    entry = {"type": "local", "command": ours.mcp, "enabled": True}
+    return [Target(path, "jsonc", (Want(("mcp",), entry),))]
 
 
-def _cursor(machine: Machine, ours: Ours) -> list[Target]:
-    return [
-        Target(
-            machine.home / ".cursor" / "mcp.json",
-            "jsonc",
-            (Want(("mcpServers",), server(ours.mcp)),),
-        )
-    ]
+def _claude_folder(machine: Machine) -> PurePath:
+    return machine.named("CLAUDE_CONFIG_DIR") or machine.home / ".claude"
 
 
-def _vscode(machine: Machine, ours: Ours) -> list[Target]:
-    path = machine.application_data / "Code" / "User" / "mcp.json"
-    return [Target(path, "jsonc", (Want(("servers",), {"type": "stdio"} | server(ours.mcp)),))]
-
-
-def _claude_skills(machine: Machine) -> PurePath:
-    return (machine.named("CLAUDE_CONFIG_DIR") or machine.home / ".claude") / "skills"
-
-
-def _gemini_skills(machine: Machine) -> PurePath:
-    return (machine.named("GEMINI_CLI_HOME") or machine.home) / ".gemini" / "skills"
+def _gemini_folder(machine: Machine) -> PurePath:
+    return (machine.named("GEMINI_CLI_HOME") or machine.home) / ".gemini"
 
 
 _TABLE: Final = tomllib.loads(Path(__file__).with_name("clients.toml").read_text("utf-8"))
 CLIENTS: Final[dict[str, Client]] = {
     name: Client(targets, skills, **_TABLE[name])
     for name, targets, skills in (
-        ("claude-code", _claude_code, _claude_skills),
+        ("claude-code", _claude_code, lambda machine: _claude_folder(machine) / "skills"),
         ("codex", _codex, lambda machine: machine.home / ".agents" / "skills"),
-        ("claude-desktop", _claude_desktop, None),
-        ("gemini", _gemini, _gemini_skills),
+        (
+            "claude-desktop",
+            _at(lambda m: m.application_data / "Claude" / "claude_desktop_config.json", "json"),
+            None,
+        ),
+        (
+            "gemini",
+            _at(lambda machine: _gemini_folder(machine) / "settings.json"),
+            lambda machine: _gemini_folder(machine) / "skills",
+        ),
         ("opencode", _opencode, None),
-        ("cursor", _cursor, None),
-        ("vscode", _vscode, None),
+        ("cursor", _at(lambda machine: machine.home / ".cursor" / "mcp.json"), None),
+        (
+            "vscode",
+            _at(
+                lambda machine: machine.application_data / "Code" / "User" / "mcp.json",
+                table="servers",
+                type="stdio",
+            ),
+            None,
+        ),
     )
 }

@@ -214,15 +214,10 @@ def with_block(before: str | None, client: str, values: Mapping[str, Any]) -> st
     lines = [
         f'"{name}" = {literal(value)}\n' for name, value in values.items() if name not in there
     ]
-    new = (
-        _NEW
-        if before is None or (not rest and any(_NEW in block for block in blocks.values()))
-        else ""
-    )
+    fresh = before is None or (not rest and any(_NEW in block for block in blocks.values()))
     if lines:
-        ours = {
-            client: f"# written by `oneiro setup {client}`{new}\n{''.join(lines)}# end of that\n"
-        } | ours
+        head = f"# written by `oneiro setup {client}`{_NEW if fresh else ''}\n"
+        ours = {client: f"{head}{''.join(lines)}# end of that\n"} | ours
     return f"{mark}{''.join(ours.values())}{rest}"
 
 
@@ -232,20 +227,15 @@ def without_block(before: str | None, client: str) -> str | None:
     mark, blocks, rest = _parted(before or "")
     if client not in blocks:
         return before
-    ours = [block for name, block in blocks.items() if name != client]
-    return (
-        None if not ours and not rest and _NEW in blocks[client] else f"{mark}{''.join(ours)}{rest}"
-    )
+    left = "".join(block for name, block in blocks.items() if name != client) + rest
+    return mark + left if left or _NEW not in blocks[client] else None
 
 
 def _parted(text: str) -> tuple[str, dict[str, str], str]:
     mark = BOM if text.startswith(BOM) else ""
     text = text.removeprefix(mark)
-    return (
-        mark,
-        {found["client"]: found[0] for found in _BLOCK.finditer(text)},
-        _BLOCK.sub("", text),
-    )
+    blocks = {found["client"]: found[0] for found in _BLOCK.finditer(text)}
+    return mark, blocks, _BLOCK.sub("", text)
 
 
 def _names(text: str) -> set[str]:

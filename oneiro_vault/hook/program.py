@@ -40,7 +40,7 @@ class Place:
         self.root = self._vault(locations.option(argv))
         self.state = locations.state_dir(self.root) if self.root else ""
         self.outcome = ""
-        self._files: list[tuple[Mapping[str, Any], bool]] = []
+        self._files: list[Mapping[str, Any]] = []
 
     def _vault(self, named: str) -> str:
         """The marker's vault, else the one every command would use here; "" for no vault."""
@@ -48,19 +48,11 @@ class Place:
             self.marker.vault
             or locations.find(named, self.cwd, os.environ)
             or locations.plain_default(os.environ)
-            or self._default()
+            or _text(of_machine().get("vault"))
         )
         root = os.path.expanduser(root)
-        return (
-            root
-            if root
-            and os.path.isdir(locations.git_dir(root))
-            and os.path.isfile(os.path.join(root, locations.MARK))
-            else ""
-        )
-
-    def _default(self) -> str:
-        return _text(of_machine().get("vault"))
+        marked = root and os.path.isfile(os.path.join(root, locations.MARK))
+        return root if marked and os.path.isdir(locations.git_dir(root)) else ""
 
     @property
     def project(self) -> str:
@@ -72,32 +64,17 @@ class Place:
         default."""
         default = DEFAULTS[name]
         told = os.environ.get("ONEIRO_" + name.upper().replace(".", "_"))
+        if told and isinstance(default, bool):
+            return locations.WORDS.get(told.lower(), default)
         if told:
-            value = (
-                locations.WORDS.get(told.lower())
-                if isinstance(default, bool)
-                else int(told)
-                if told.isdigit()
-                else None
-            )
-            return default if value is None else value
-        for file, mine in self._settings():
+            return int(told) if told.isdigit() else default
+        if not self._files:
+            self._files = [of_machine(), _toml(os.path.join(self.root, locations.MARK))]
+        for file in self._files[:1] if name in _MACHINE else self._files:
             value = dotted(file, name)
-            if (
-                type(value) is type(default)
-                and (mine or name not in _MACHINE)
-                and (isinstance(value, bool) or value >= 0)
-            ):
+            if type(value) is type(default) and (isinstance(value, bool) or value >= 0):
                 return value
         return default
-
-    def _settings(self) -> list[tuple[Mapping[str, Any], bool]]:
-        if not self._files:
-            self._files = [
-                (of_machine(), True),
-                (_toml(os.path.join(self.root, locations.MARK)), False),
-            ]
-        return self._files
 
 
 def of_machine() -> Mapping[str, Any]:

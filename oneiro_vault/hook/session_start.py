@@ -76,17 +76,8 @@ def questions(place: Place) -> str:
         names = os.listdir(os.path.join(place.state, "questions"))
     except OSError:
         return ""
-    answered = {
-        name.removesuffix(".answer.json") for name in names if name.endswith(".answer.json")
-    }
-    number = len(
-        {
-            name.removesuffix(".json")
-            for name in names
-            if name.endswith(".json") and not name.endswith(".answer.json")
-        }
-        - answered
-    )
+    parked = {name.removesuffix(".json") for name in names if name.endswith(".json")}
+    number = sum(f"{name}.answer" not in parked for name in parked if not name.endswith(".answer"))
     if not number or "dreams" not in tool_sets():
         return ""
     one = (
@@ -113,30 +104,20 @@ def published(root: str) -> tuple[str, list[Block]] | None:
             record["root"] == [here.st_dev, here.st_ino]
             and record["limit"] == LIMIT
             and record["stamp"] == stamp(text)
+            and record["folder"] == _mtime(os.path.join(root, FOLDER))
+            and all(
+                [one["size"], one["mtime_ns"]] == _size_and_time(os.path.join(root, one["path"]))
+                for one in record["notes"]
+            )
         )
-        if not fits or record["folder"] != _mtime(os.path.join(root, FOLDER)):
-            return None
-        if any(
-            [one["size"], one["mtime_ns"]] != _size_and_time(os.path.join(root, one["path"]))
-            for one in record["notes"]
-        ):
-            return None
-        return text, [_known(one) for one in record["blocks"]]
+        return (text, [_known(one) for one in record["blocks"]]) if fits else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def _known(one: Mapping[str, Any]) -> Block:
-    return Block(
-        one["id"],
-        one["path"],
-        one["title"],
-        one["text"],
-        one["priority"],
-        one["core"],
-        one["timestamp"],
-        one["when"],
-    )
+    names = "id path title text priority core timestamp when".split()
+    return Block(*(one[name] for name in names))
 
 
 def _mtime(path: str) -> int | None:

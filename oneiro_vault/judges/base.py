@@ -134,17 +134,13 @@ class Patience:
         """Why nobody is waited for any more; "" while somebody is."""
         if self.stop():
             return STOPPED
-        if self.gone or self.late >= LATE:
-            return (
-                self.gone
-                or f"the judge left {self.late} questions of this run without an answer for too "
-                f"long"
-            )
-        return (
-            f"the run's time is over ({self.minutes:g} minutes)"
-            if time.monotonic() >= self._end
-            else ""
-        )
+        if self.gone:
+            return self.gone
+        if self.late >= LATE:
+            late = f"{self.late} questions of this run"
+            return f"the judge left {late} without an answer for too long"
+        over = time.monotonic() >= self._end
+        return f"the run's time is over ({self.minutes:g} minutes)" if over else ""
 
     def leave(self, thread: threading.Thread, began: float) -> None:
         """Nobody listens to this thread any more; it cannot be ended, and takes a worker's
@@ -248,12 +244,5 @@ def _asked(
     try:
         said.put((question.id, one(question)))
     except Exception as error:
-        said.put(
-            (
-                question.id,
-                Raw(
-                    problem=f"the question could not be asked: {type(error).__name__}: "
-                    f"{str(error)[:200]}"
-                ),
-            )
-        )
+        why = f"{type(error).__name__}: {str(error)[:200]}"
+        said.put((question.id, Raw(problem=f"the question could not be asked: {why}")))

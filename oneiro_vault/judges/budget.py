@@ -84,9 +84,7 @@ class Budgeted:
             else:
                 yield ident, raw
         if lost:
-            yield from self._instead(
-                [question for question in questions if question.id in lost], lost
-            )
+            yield from self._instead([one for one in questions if one.id in lost], lost)
 
     def _instead(
         self, questions: Sequence[Question], lost: dict[str, Raw]
@@ -149,9 +147,8 @@ class Budgeted:
         self.spent.tokens_in += tokens_in
         self.spent.tokens_out += tokens_out
         self.spent.estimated += raw.estimated
-        self.spent.cost += (
-            tokens_in * self.ceilings.price_in + tokens_out * self.ceilings.price_out
-        ) / 1e6
+        prices = self.ceilings.price_in, self.ceilings.price_out
+        self.spent.cost += (tokens_in * prices[0] + tokens_out * prices[1]) / 1e6
 
     def _met(self, raw: Raw) -> None:
         """What was asked before the last failure was known is no failure more."""

@@ -114,11 +114,11 @@ def _gemini(text: str) -> Output:
         raise RefusedError(str(_mapping(found.get("error")).get("message") or "no response"))
     models = _mapping(_mapping(found.get("stats")).get("models")).values()
     tokens = [_mapping(_mapping(model).get("tokens")) for model in models]
-    counts = [
+    read, written = (
         sum(one[name] for one in tokens if isinstance(one.get(name), int)) or None
         for name in ("prompt", "candidates")
-    ]
-    return found["response"], counts[0], counts[1]
+    )
+    return found["response"], read, written
 
 
 def _events(text: str) -> Iterator[Mapping[str, Any]]:
@@ -293,11 +293,8 @@ class CommandJudge:
             said, tokens_in, tokens_out = self._read(text)
         except RefusedError as error:
             ended = f"ended with code {code}" if code else "gave no answer"
-            return Raw(
-                problem=f"the program {ended}: {' '.join(str(error).split())[:_TAIL]}",
-                away=True,
-                **used(sent, ""),
-            )
+            why = f"the program {ended}: {' '.join(str(error).split())[:_TAIL]}"
+            return Raw(problem=why, away=True, **used(sent, ""))
         return Raw(json_in(said), **used(sent, said, tokens_in, tokens_out))
 
     def _run(self, sent: str, folder: Path) -> tuple[int, str, str]:

@@ -74,15 +74,9 @@ def waiting(folder: Path) -> list[answers.Question]:
     """Parked questions without an answer, oldest first; another version's are parked anew by their
     loop."""
     found = [path for path in folder.glob("*.json") if not path.name.endswith(".answer.json")]
-    open_ = [path for path in found if not path.with_suffix(".answer.json").exists()]
-    entries = [
-        _read(path) for path in sorted(open_, key=lambda path: (path.stat().st_mtime_ns, path.name))
-    ]
-    return [
-        cast(answers.Question, entry)
-        for entry in entries
-        if entry is not None and "memories" in entry
-    ]
+    left = [path for path in found if not path.with_suffix(".answer.json").exists()]
+    left.sort(key=lambda path: (path.stat().st_mtime_ns, path.name))
+    return [cast(answers.Question, one) for one in map(_read, left) if one and "memories" in one]
 
 
 def answer(folder: Path, ident: str, said: Mapping[str, Any]) -> bool:

@@ -71,11 +71,8 @@ class ApiJudge:
             nothing = type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
             return Raw(problem=_unasked(error), away=True, **({} if nothing else used(sent, "")))
         except Exception as error:  # an SDK may raise anything about an answer it did not expect
-            return Raw(
-                problem=f"the model's answer could not be read: {type(error).__name__}: "
-                f"{str(error)[:200]}",
-                **used(sent, ""),
-            )
+            why = f"{type(error).__name__}: {str(error)[:200]}"
+            return Raw(problem=f"the model's answer could not be read: {why}", **used(sent, ""))
 
     @abstractmethod
     def _made(self, **options: Any) -> tuple[Any, Any]:

@@ -56,12 +56,8 @@ class Setting:
         return type(self.default)
 
 
-def _sets(value: str) -> bool:
-    return set(value.split()) <= {"history", "dreams"}
-
-
-def _judge(value: str) -> bool:
-    return value in JUDGES
+def _one_of(*names: str) -> _Rule:
+    return lambda value: value in names, ", ".join(f"`{name}`" for name in names)
 
 
 def _words(value: str) -> bool:
@@ -79,36 +75,20 @@ def _times(value: str) -> bool:
     )
 
 
-def _mode(value: str) -> bool:
-    return value in ("block", "redact", "off")
-
-
-def _hashes(value: str) -> bool:
-    return all(re.fullmatch(r"[0-9a-fA-F]{64}", mark) for mark in value.split())
-
-
-JUDGES: Final = (
-    "auto",
-    "offline",
-    "deferred",
-    "sampling",
-    "command",
-    "anthropic",
-    "openai",
-    "none",
-)
+JUDGES: Final = tuple("auto offline deferred sampling command anthropic openai none".split())
 """Who may answer the loops' questions."""
+_HASHES: Final = re.compile(r"\s*([0-9a-fA-F]{64}(\s+|$))*")
 
 
 RULES: Final[Mapping[str, _Rule]] = {
     "positive": (lambda value: value > 0, "a number above 0"),
     "not negative": (lambda value: value >= 0, "0 or more"),
     "share": (lambda value: 0 <= value <= 1, "0 to 1"),
-    "mode": (_mode, "`block`, `redact`, `off`"),
-    "hashes": (_hashes, "sha256 in hex"),
+    "mode": _one_of("block", "redact", "off"),
+    "hashes": (lambda value: bool(_HASHES.fullmatch(value)), "sha256 in hex"),
     "times": (_times, "times such as `00:00, 18:00 dialectic`"),
-    "sets": (_sets, "`history`, `dreams`"),
-    "judge": (_judge, ", ".join(f"`{name}`" for name in JUDGES)),
+    "sets": (lambda value: set(value.split()) <= {"history", "dreams"}, "`history`, `dreams`"),
+    "judge": _one_of(*JUDGES),
     "words": (_words, "a command line"),
 }
 """What the table calls a rule -> is a value allowed, and which are."""
@@ -244,22 +224,12 @@ def _from_file(
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        wrong.append(
-            SettingsError(
-                f"{path} is not valid TOML: {error}",
-                kept=_KEPT,
-                hint="Correct the file and try again.",
-            )
-        )
+        text, hint = f"{path} is not valid TOML: {error}", "Correct the file and try again."
+        wrong.append(SettingsError(text, kept=_KEPT, hint=hint))
         return {}
     except OSError as error:
-        wrong.append(
-            SettingsError(
-                f"{path} cannot be read: {error.strerror}",
-                kept=_KEPT,
-                hint="Make the file readable.",
-            )
-        )
+        text, hint = f"{path} cannot be read: {error.strerror}", "Make the file readable."
+        wrong.append(SettingsError(text, kept=_KEPT, hint=hint))
         return {}
     found: dict[str, Value] = {}
     for name, value in _flatten(data):

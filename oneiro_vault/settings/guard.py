@@ -120,10 +120,6 @@ def write(vault: Path, agreed: Mapping[str, Any], defaults: Mapping[str, Any]) -
 
 
 def _toml(value: Any) -> str:
-    return (
-        str(value).lower()
-        if isinstance(value, bool)
-        else f'"{value}"'
-        if isinstance(value, str)
-        else str(value)
-    )
+    if isinstance(value, str):
+        return f'"{value}"'
+    return str(value).lower()

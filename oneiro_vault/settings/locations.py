@@ -14,16 +14,8 @@ if TYPE_CHECKING:
 
 MARK = "oneiro.toml"
 """The file that makes a folder a vault."""
-WORDS = {
-    "1": True,
-    "true": True,
-    "yes": True,
-    "on": True,
-    "0": False,
-    "false": False,
-    "no": False,
-    "off": False,
-}
+WORDS = dict.fromkeys(("1", "true", "yes", "on"), True)
+WORDS |= dict.fromkeys(("0", "false", "no", "off"), False)
 """What a variable may say for a setting that is true or false."""
 LONGEST_SOCKET = 100
 """Bytes; the kernel's limit is 108 (104 on macOS)."""
@@ -73,13 +65,8 @@ def plain_default(env: Mapping[str, str]) -> str:
         quote = value.strip()[:1]
         if name.lstrip().startswith("["):
             return ""
-        if (
-            name.strip() == "vault"
-            and quote in ("'", '"')
-            and value.count(quote) == 2
-            and "\\" not in value
-            and "#" not in value
-        ):
+        plain = value.count(quote) == 2 and "\\" not in value and "#" not in value
+        if name.strip() == "vault" and quote in ("'", '"') and plain:
             return os.path.expanduser(value.strip().strip(quote))
     return ""
 
@@ -100,12 +87,8 @@ def git_dir(root: str) -> str:
             text = file.read(4096)
     except OSError:
         return path
-    target = text.removeprefix("gitdir:").strip()
-    return (
-        os.path.normpath(os.path.join(root, target))
-        if text.startswith("gitdir:") and target
-        else path
-    )
+    target = text.removeprefix("gitdir:").strip() if text.startswith("gitdir:") else ""
+    return os.path.normpath(os.path.join(root, target)) if target else path
 
 
 def state_dir(root: str) -> str:
@@ -153,10 +136,7 @@ def socket_paths(index: str) -> list[str]:
 def runtime_dir() -> str:
     """A folder of this user for sockets, short whatever the vault's path is."""
     base = os.environ.get("XDG_RUNTIME_DIR", "")
-    if (
-        os.path.isabs(base)
-        and len(os.fsencode(base)) <= LONGEST_SOCKET - 40
-        and os.path.isdir(base)
-    ):
+    short = os.path.isabs(base) and len(os.fsencode(base)) <= LONGEST_SOCKET - 40
+    if short and os.path.isdir(base):
         return os.path.join(base, "oneiro")
     return f"/tmp/oneiro-{os.getuid()}"
