@@ -22,6 +22,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from oneiro_vault.api import Progress
 from oneiro_vault.daemon import protocol
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.errors import InvalidInput, OneiroError, OwnerProblem
@@ -37,7 +38,6 @@ OURS = "oneiro.ours"
 _LONGEST_HEAD = 1 << 20
 """Bytes of a request's head; a PATH of 100 KB has been seen."""
 _PROGRESS_EVERY = 0.05
-Progress = Callable[[str, int, int], None]
 Line = Mapping[str, Any]
 """Progress, or what came of an operation, as it goes over the wire."""
 
@@ -61,9 +61,8 @@ class Pools:
 
     def of(self, op: str) -> ThreadPoolExecutor:
         """The pool for an operation or command."""
-        return self._pools[
-            "watch" if op == "watch" else "read" if op in protocol.READS else "write"
-        ]
+        kind = "read" if op in protocol.READS else "write"
+        return self._pools["watch" if op == "watch" else kind]
 
     def close(self) -> None:
         """Wait for running calls; those in the queue never start."""
@@ -80,19 +79,18 @@ class Desk:
     async def status(self, _request: HttpRequest) -> Response:
         """Who this owner is; does not touch the vault."""
         life = self.life
-        return JSONResponse(
-            {
-                "schema": protocol.SCHEMA,
-                "pid": os.getpid(),
-                "version": protocol.version(),
-                "vault": str(life.root),
-                "folder": life.folder,
-                "started": life.started,
-                "idle": round(life.idle, 3),
-                "leaving": life.stopping.is_set(),
-                "doing": protocol.doing(*self.app.doing()),
-            }
-        )
+        found = {
+            "schema": protocol.SCHEMA,
+            "pid": os.getpid(),
+            "version": protocol.version(),
+            "vault": str(life.root),
+            "folder": life.folder,
+            "started": life.started,
+            "idle": round(life.idle, 3),
+            "leaving": life.stopping.is_set(),
+            "doing": protocol.doing(*self.app.doing()),
+        }
+        return JSONResponse(found)
 
     async def stop(self, _request: HttpRequest) -> Response:
         """End after this answer."""
@@ -100,23 +98,18 @@ class Desk:
         return JSONResponse({"schema": protocol.SCHEMA, "stopping": os.getpid()})
 
     async def api(self, request: HttpRequest) -> Response:
-        """One operation; streamed with progress when the client accepts NDJSON."""
-        op = request.path_params["op"]
+        """One operation; streamed with progress when the client accepts NDJSON. Without a name it
+        is `capture`, for a program on this machine: never a person's own word."""
+        op = request.path_params.get("op", "")
         try:
             params, env = params_of(await request.body()), _surroundings(request)
         except InvalidInput as error:
             return JSONResponse(error.to_dict(), error.http_status)
+        if not op:
+            op, params["actor"] = "capture", "capture"
         if protocol.NDJSON in request.headers.get("accept", ""):
             return StreamingResponse(self._stream(op, params, env), media_type=protocol.NDJSON)
         return await self.plain(op, params, env)
-
-    async def capture(self, request: HttpRequest) -> Response:
-        """`capture` for a program on this machine: never a person's own word."""
-        try:
-            params = params_of(await request.body())
-        except InvalidInput as error:
-            return JSONResponse(error.to_dict(), error.http_status)
-        return await self.plain("capture", params | {"actor": "capture"}, _surroundings(request))
 
     async def plain(
         self, op: str, params: Mapping[str, Any], env: Mapping[str, str] | None = None
@@ -168,15 +161,8 @@ class Desk:
             return {"error": OneiroError("nobody waited for the answer").to_dict(), "status": 499}
         except Exception as error:
             log.exception("%s failed", op)
-            return {
-                "error": {
-                    "error": "Unexpected",
-                    "message": f"{type(error).__name__} in {op}",
-                    "kept": "",
-                    "hint": "",
-                },
-                "status": 500,
-            }
+            told = OneiroError(f"{type(error).__name__} in {op}").to_dict()
+            return {"error": told | {"error": "Unexpected"}, "status": 500}
         finally:
             log.debug("%s took %.1f ms", op, 1000 * (time.monotonic() - started))
 
@@ -191,7 +177,7 @@ class Desk:
             with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(lines.put_nowait, line)
 
-        report = _Reporter(post, cancelled=self._may_cancel(op, left))
+        report = _Reporter(post, lambda: _abandoned(op, left, self.life))
         self.pools.of(op).submit(lambda: post(self._answer(op, params, report, env)))
         try:
             yield b"\n"
@@ -208,11 +194,10 @@ class Desk:
         finally:
             left.set()
 
-    def _may_cancel(self, op: str, left: threading.Event) -> Callable[[], bool]:
-        """A read nobody waits for may be cut short; a write always runs to its end."""
-        if op not in protocol.READS:
-            return lambda: False
-        return lambda: left.is_set() or self.life.stopping.is_set()
+
+def _abandoned(op: str, left: threading.Event, life: Life) -> bool:
+    """A read nobody waits for may be cut short; a write always runs to its end."""
+    return op in protocol.READS and (left.is_set() or life.stopping.is_set())
 
 
 class _Reporter:
@@ -264,15 +249,13 @@ class Gate:
             await self.inner(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        if self.token and not secrets.compare_digest(
-            headers.get(b"authorization", b""), b"Bearer " + self.token.encode()
-        ):
+        given = headers.get(b"authorization", b"")
+        if self.token and not secrets.compare_digest(given, b"Bearer " + self.token.encode()):
             await JSONResponse({"error": "not allowed"}, protocol.STRANGER)(scope, receive, send)
             return
         scope[OURS] = bool(self.token) or scope.get("client") is None
-        with (
-            nullcontext() if scope["path"] == protocol.BRIDGE else self.life.request()
-        ):  # a bridge counts while it has work for us
+        bridge = scope["path"] == protocol.BRIDGE  # which counts while it has work for us
+        with nullcontext() if bridge else self.life.request():
             refusal = None if scope["path"] in ("/status", "/stop") else self._refusal(headers)
             await (refusal or self.inner)(scope, receive, send)
 
@@ -301,7 +284,7 @@ def build(
         Route("/stop", desk.stop, methods=["POST"]),
         Route("/cli", desk.cli, methods=["POST"]),
         Route("/api/{op}", desk.api, methods=["POST"]),
-        Route("/capture", desk.capture, methods=["POST"]),
+        Route("/capture", desk.api, methods=["POST"]),
     ]
     asgi = Starlette(routes=[*own, *routes])
     asgi.add_middleware(Gate, life=life, token=token)
@@ -316,11 +299,6 @@ class _Whole:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.asgi(scope, receive, send)
-
-
-def endpoint(path: str, asgi: ASGIApp) -> BaseRoute:
-    """Everything about one path, whatever the method, answered by an ASGI app."""
-    return Route(path, _Whole(asgi))
 
 
 class QuietServer(uvicorn.Server):
@@ -365,9 +343,9 @@ class McpDoor:
         self._end: asyncio.Event | None = None
         self._under_way = 0
 
-    def routes(self) -> list[Any]:
+    def routes(self) -> list[BaseRoute]:
         """Where the owner's own app serves it."""
-        return [endpoint(protocol.BRIDGE, self.lines), endpoint("/mcp", self.http)]
+        return [Route(protocol.BRIDGE, _Whole(self.lines)), Route("/mcp", _Whole(self.http))]
 
     async def http(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Streamable HTTP. Who asks is in the scope (`core.principal.SCOPE`)."""
@@ -385,7 +363,7 @@ class McpDoor:
         left = threading.Event()
 
         def report(stage: str, done: int, total: int) -> None:
-            if op in protocol.READS and (left.is_set() or self.life.stopping.is_set()):
+            if _abandoned(op, left, self.life):
                 raise CancelledError
             progress(stage, done, total)
 
@@ -420,11 +398,10 @@ class McpDoor:
                 await self._running
 
     async def _served(self) -> Served:
-        if self._opening is None or (
-            self._opening.done() and self._opening.exception() is not None
-        ):
-            self._opening = asyncio.create_task(self._open())
-        return await asyncio.shield(self._opening)
+        opening = self._opening
+        if opening is None or (opening.done() and opening.exception() is not None):
+            opening = self._opening = asyncio.create_task(self._open())
+        return await asyncio.shield(opening)
 
     async def _open(self) -> Served:
         served = await asyncio.get_running_loop().run_in_executor(None, self._make)
@@ -443,15 +420,14 @@ class McpDoor:
         logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.ERROR)
         samplers = Samplers()
         self.app.sample_with(samplers.ask)
-        return Served(
-            build(
-                self.call,
-                listen=self.app.listen,
-                hold=self.life.request,
-                sets=self.sets,
-                samplers=samplers,
-            )
+        server = build(
+            self.call,
+            listen=self.app.listen,
+            hold=self.life.request,
+            sets=self.sets,
+            samplers=samplers,
         )
+        return Served(server)
 
     async def _run(self, served: Served, end: asyncio.Event, ready: asyncio.Event) -> None:
         """Sessions begin and end in one task, as their scopes must."""

@@ -47,11 +47,8 @@ def listening(paths: Sequence[str]) -> Iterator[Listener]:
     """Listen at the first of the paths that can have a socket, else on a loopback port. For the
     holder of the owner lock: a stale socket goes. Raises OwnerProblem for a folder that is not ours
     alone."""
-    bound = (
-        next(filter(None, map(_bound, map(Path, paths))), None)
-        if hasattr(socket, "AF_UNIX")
-        else None
-    )
+    sockets = map(_bound, map(Path, paths)) if hasattr(socket, "AF_UNIX") else ()
+    bound = next(filter(None, sockets), None)
     if bound is None:
         # with the protocol named, asyncio sends small answers at once (TCP_NODELAY); without, each
         # may wait 40 ms for an acknowledgement

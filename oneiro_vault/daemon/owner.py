@@ -100,12 +100,11 @@ class Owner:
             listening(locations.socket_paths(str(self.index))) as listener,
             beyond as door,
         ):
-            record = self._record(listener) | (
-                {"http": network.url(door)} if network and door else {}
-            )
-            about = {name: record[name] for name in ("schema", "pid", "version", "vault")} | {
-                "folder": identity(self.root)
-            }
+            record = self._record(listener)
+            if network and door:
+                record["http"] = network.url(door)
+            about = {name: record[name] for name in ("schema", "pid", "version", "vault")}
+            about["folder"] = identity(self.root)
             try:
                 with opening(listener, about, lambda: self._leave_unopened(lock)):
                     _heed_signals(_raise)
@@ -124,15 +123,11 @@ class Owner:
                 run_cli = self.run_cli(app, record)
                 models = McpDoor(app, life, pools, self.settings["mcp.tools"].split())
                 routes = [*models.routes(), *self.routes]
-                servers = {
-                    listener.socket: http_server(
-                        build(app, life, run_cli, pools, routes, listener.token), GRACE
-                    )
-                }
+                own = build(app, life, run_cli, pools, routes, listener.token)
+                servers = {listener.socket: http_server(own, GRACE)}
                 if network and door:
-                    servers[door] = network.server(
-                        network.app(Desk(app, life, run_cli, pools), life, routes), GRACE
-                    )
+                    other = network.app(Desk(app, life, run_cli, pools), life, routes)
+                    servers[door] = network.server(other, GRACE)
                 asyncio.run(self._live(servers, life, record, models))
             finally:
                 last_word()
@@ -179,13 +174,8 @@ class Owner:
             asyncio.create_task(server.serve(sockets=[place])) for place, server in servers.items()
         ]
         self.tell({"ready": os.getpid()} | ({"http": record["http"]} if "http" in record else {}))
-        log.info(
-            "owner %s of %s listens, version %s, at %s",
-            os.getpid(),
-            self.root,
-            protocol.version(),
-            record["socket"],
-        )
+        about = os.getpid(), self.root, protocol.version(), record["socket"]
+        log.info("owner %s of %s listens, version %s, at %s", *about)
         await self._until_the_end(life, serving)
         log.info("ends: %s", life.reason)  # closing may take longer than the last word waits
         last_word()
@@ -263,9 +253,8 @@ def marker(index: Path) -> Iterator[Path]:
 
 def last_word() -> None:
     """From now on the process has LAST_WORD seconds to live."""
-    if threading.current_thread() is not threading.main_thread() or any(
-        t.name == "last word" for t in threading.enumerate()
-    ):
+    said = any(thread.name == "last word" for thread in threading.enumerate())
+    if said or threading.current_thread() is not threading.main_thread():
         return
     timer = threading.Timer(LAST_WORD, _leave)
     timer.name, timer.daemon = "last word", True

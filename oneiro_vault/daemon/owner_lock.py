@@ -42,16 +42,8 @@ class OwnerLock:
             self._lock.acquire(timeout=wait, poll_interval=0.02)
             self._hold_folder(end)
             self.record.unlink(missing_ok=True)  # a dead owner's: its port may be anybody's by now
-            self.path.write_text(
-                json.dumps(
-                    {
-                        "pid": os.getpid(),
-                        "version": protocol.version(),
-                        "for": purpose,
-                        "since": time.time(),
-                    }
-                )
-            )
+            holder = {"pid": os.getpid(), "version": protocol.version()}
+            self.path.write_text(json.dumps(holder | {"for": purpose, "since": time.time()}))
             self._mine = self.path.stat()
         except Timeout as error:
             self._lock.release()
@@ -81,12 +73,9 @@ class OwnerLock:
 
     def held(self, wait: float) -> LockTimeout:
         """The error for a lock that somebody else kept for `wait` seconds."""
-        holder = holder_of(self.path)
-        who = (
-            f"process {holder['pid']} ({holder.get('for', 'unknown')})"
-            if holder.get("pid")
-            else "another process"
-        )
+        holder, who = holder_of(self.path), "another process"
+        if holder.get("pid"):
+            who = f"process {holder['pid']} ({holder.get('for', 'unknown')})"
         return LockTimeout(
             f"{who} has the vault open and did not finish within {wait:.0f} seconds",
             kept="Nothing was changed.",
@@ -105,9 +94,8 @@ class OwnerLock:
         """Tell clients how to reach this owner, in one atomic step."""
         draft = self.record.with_suffix(".new")
         draft.unlink(missing_ok=True)
-        with os.fdopen(
-            os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
-        ) as file:  # it may hold a token
+        born = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # it may hold a token
+        with os.fdopen(born, "wb") as file:
             file.write(json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogateescape"))
         draft.replace(self.record)
 

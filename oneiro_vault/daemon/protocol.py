@@ -63,11 +63,8 @@ def doing(stage: str, done: int, total: int) -> str:
 def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
     """The part of an environment that may matter: the caller's settings, and where its programs
     are."""
-    return {
-        name: value
-        for name, value in environ.items()
-        if name in _NAMES or name.startswith("ONEIRO_")
-    }
+    ours = [name for name in environ if name in _NAMES or name.startswith("ONEIRO_")]
+    return {name: environ[name] for name in ours}
 
 
 def pack_surroundings(env: Mapping[str, str]) -> str:

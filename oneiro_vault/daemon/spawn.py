@@ -61,12 +61,10 @@ def ensure(
         )
     try:
         state.mkdir(exist_ok=True)
-        with _turn(
-            FileLock(state / "start.lock", mode=0o600, poll_interval=0.02), root, end, waiting
-        ):
-            return usable(root, waiting, end - time.monotonic()) or _start(
-                root, index, wait, waiting, end
-            )
+        lock = FileLock(state / "start.lock", mode=0o600, poll_interval=0.02)
+        with _turn(lock, root, end, waiting):
+            found = usable(root, waiting, end - time.monotonic())
+            return found or _start(root, index, wait, waiting, end)
     except Timeout as error:
         raise LockTimeout(
             "another command has been starting the owner for too long",
@@ -140,12 +138,9 @@ def _look(root: Path, waiting: Waiting | None = None) -> tuple[dict[str, str], s
     if not owner:
         return {}, ""
     first = 0.3 if client.stopped(int(owner.get("pid") or 0)) else client.FIRST
+    slow = None if waiting is None else lambda _=None: waiting("the owner is slow to answer")
     try:
-        answer = client.status(
-            owner,
-            first,
-            None if waiting is None else lambda _=None: waiting("the owner is slow to answer"),
-        )
+        answer = client.status(owner, first, slow)
         if answer.get("folder", identity(root)) != identity(root):
             return {}, ""  # the vault was moved, and what answers where it was serves another one
         if answer.get("version") == protocol.version() and not answer.get("leaving"):
@@ -269,9 +264,7 @@ def end(root: Path, wait: float, waiting: Waiting | None = None) -> dict[str, in
     if not owner:
         return {"stopped": None}
     try:
-        answer = client.status(
-            owner
-        )  # first: what is asked of a suspended process is done when it wakes
+        answer = client.status(owner)  # a suspended one would stop when it wakes
         if answer.get("folder", identity(root)) != identity(root):
             return {"stopped": None}
         client.stop(owner)
@@ -282,10 +275,8 @@ def end(root: Path, wait: float, waiting: Waiting | None = None) -> dict[str, in
             with suppress(OSError):
                 Path(locations.record_file(str(root))).unlink()
             return {"stopped": None}
-    limit = time.monotonic() + wait
-    while not is_free(state) and str(holder_of(state / "owner.lock").get("pid")) == owner.get(
-        "pid"
-    ):
+    limit, lock = time.monotonic() + wait, state / "owner.lock"
+    while not is_free(state) and str(holder_of(lock).get("pid")) == owner.get("pid"):
         if time.monotonic() > limit:
             raise silent(owner, "it was asked to stop and has not")
         if waiting is not None:

@@ -27,15 +27,12 @@ def rows(found: Iterable[Found]) -> str:
 
 
 def _row(found: Found) -> str:
-    title, said = (
-        one_line(found.get("title")),
-        one_line(found.get("snippet") or found.get("description")),
-    )
+    title = one_line(found.get("title"))
+    said = one_line(found.get("snippet") or found.get("description"))
     trust = found.get("trust") or (found.get("why") or {}).get("trust")
     kind, status = one_line(found.get("type")), one_line(found.get("status"))
-    marks = [
-        mark for mark, usual in ((kind, "semantic"), (status, "active")) if mark not in ("", usual)
-    ]
+    usual = (kind, "semantic"), (status, "active")
+    marks = [mark for mark, known in usual if mark not in ("", known)]
     marks += [] if trust in (None, "", "user", "said", "model") else [f"trust: {one_line(trust)}"]
     marks += [f"replaced by {one_line(found['replaced_by'])}"] if found.get("replaced_by") else []
     marks += _valid(found.get("valid") or {})
@@ -46,12 +43,9 @@ def _row(found: Found) -> str:
 
 
 def _valid(valid: Mapping[str, Any]) -> list[str]:
-    now = valid.get("now")
-    return (
-        [f"from {day(valid['from'])}" if now == "ahead" else f"until {day(valid['until'])}"]
-        if now
-        else []
-    )
+    if not (now := valid.get("now")):
+        return []
+    return [f"from {day(valid['from'])}" if now == "ahead" else f"until {day(valid['until'])}"]
 
 
 def _facts(found: Found, *more: str) -> str:
@@ -75,20 +69,12 @@ def whole(found: answers.FullMemory, room: int = _ROOM) -> str:
     counted."""
     body = str(found["body"])
     kept = body[:room]
-    text = quote(
-        kept.strip("\n"),
-        id=found["id"],
-        created=found["created"],
-        trust=found["trust"],
-        source=found["source"],
-    )
+    facts = {"id": found["id"], "created": found["created"], "source": found["source"]}
+    text = quote(kept.strip("\n"), **facts, trust=found["trust"])
     more = len(body) - len(kept)
-    cut = (
-        f"\n(cut: {more} more characters are in the resource memory://{found['id']})"
-        if more
-        else ""
-    )
-    return f"{_facts(found, one_line(found['title']), *_marks(found))}\n{text}{cut}"
+    cut = f"\n(cut: {more} more characters are in the resource memory://{found['id']})"
+    head = _facts(found, one_line(found["title"]), *_marks(found))
+    return f"{head}\n{text}{cut if more else ''}"
 
 
 def _marks(found: answers.FullMemory) -> list[str]:

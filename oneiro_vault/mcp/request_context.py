@@ -61,11 +61,7 @@ class Desk:
         """The operations, their progress sent on; what is None or empty is left out."""
 
         async def call(op: str, params: Mapping[str, Any], _progress: object) -> Any:
-            given = {
-                name: value
-                for name, value in params.items()
-                if value is not None and value not in ("", [])
-            }
+            given = {name: value for name, value in params.items() if value not in (None, "", [])}
             return await self.call(op, given, Reporter(ctx, asyncio.get_running_loop()))
 
         return AsyncCalls(call)
@@ -119,17 +115,13 @@ class Reporter:
         """Called on the thread that works."""
         if stage and stage not in self._stages:
             self._stages.append(stage)
-        reached = (
-            1 + self._stages.index(stage) + (min(done / total, 1.0) if total else 0.0)
-            if stage
-            else self._sent
-        )
+        share = min(done / total, 1.0) if total else 0.0
+        reached = 1 + self._stages.index(stage) + share if stage else self._sent
         now = time.monotonic()
         if reached > self._sent and (now >= self._next or (total and done >= total)):
             self._sent, self._next = reached, now + _EVERY
-            work = self._ctx.report_progress(
-                reached, None, f"{stage} {done}/{total}" if total else stage
-            )
+            text = f"{stage} {done}/{total}" if total else stage
+            work = self._ctx.report_progress(reached, None, text)
             try:
                 asyncio.run_coroutine_threadsafe(work, self._loop)
             except RuntimeError:  # the loop has ended
@@ -175,14 +167,11 @@ class Samplers:
     def meet(self, session: ServerSession) -> None:
         """A request came over this session."""
         connection, offered = connection_of(session), session.client_capabilities
-        able = (
-            offered is not None and offered.sampling is not None and connection.initialized.is_set()
-        )
-        duplex = (
-            connection.session_id is None
-            and session.protocol_version not in MODERN_PROTOCOL_VERSIONS
-        )  # HTTP may have no way back
-        if not able or not duplex or connection in self._open:
+        able = offered is not None and offered.sampling is not None
+        if not able or not connection.initialized.is_set() or connection in self._open:
+            return
+        modern = session.protocol_version in MODERN_PROTOCOL_VERSIONS
+        if modern or connection.session_id is not None:  # HTTP may have no way back
             return
         self._loop = asyncio.get_running_loop()
         self._open[connection] = session
@@ -197,26 +186,20 @@ class Samplers:
         session, loop = next(reversed(list(self._open.values())), None), self._loop
         if session is None or loop is None:
             return None
-        request = CreateMessageRequest(
-            params=CreateMessageRequestParams(
-                messages=[
-                    SamplingMessage(role="user", content=TextContent(type="text", text=prompt))
-                ],
-                system_prompt=system,
-                max_tokens=most,
-                temperature=0.0,
-            )
+        message = SamplingMessage(role="user", content=TextContent(type="text", text=prompt))
+        params = CreateMessageRequestParams(
+            messages=[message], system_prompt=system, max_tokens=most, temperature=0.0
         )
-        work = asyncio.run_coroutine_threadsafe(
-            session.send_request(request, CreateMessageResult, self.patience), loop
+        asked = session.send_request(
+            CreateMessageRequest(params=params), CreateMessageResult, self.patience
         )
+        work = asyncio.run_coroutine_threadsafe(asked, loop)
         try:
             said = work.result(self.patience + 5).content
         except Exception as error:  # whatever the client or its connection came to
             work.cancel()
-            raise RuntimeError(f"{type(error).__name__}: {error}") from (
-                TimeoutError(str(error)) if silent(error) else error
-            )
+            cause = TimeoutError(str(error)) if silent(error) else error
+            raise RuntimeError(f"{type(error).__name__}: {error}") from cause
         if not isinstance(said, TextContent):
             raise RuntimeError(f"the answer is no text but {said.type}")
         return said.text

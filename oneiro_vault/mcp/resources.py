@@ -89,33 +89,23 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
     )
     async def dream(date: str) -> str:
         found = await vault.reports(date=date)
-        parts = [
-            quote(
-                one["body"],
-                id=one["path"],
-                created=one["created"] or date,
-                trust="",
-                source="dream",
-            )
-            for one in found["reports"]
-        ]
-        return "\n\n".join([f"Now: {desk.now()}", PREFACE, *parts]) + "\n"
+        parts = [f"Now: {desk.now()}", PREFACE]
+        for one in found["reports"]:
+            facts = {"id": one["path"], "created": one["created"] or date}
+            parts.append(quote(one["body"], **facts, trust="", source="dream"))
+        return "\n\n".join(parts) + "\n"
 
     async def complete(
         _ctx: ServerRequestContext[Any, Any], params: CompleteRequestParams
     ) -> CompleteResult:
-        kind = (
-            _KINDS.get(params.ref.uri)
-            if isinstance(params.ref, ResourceTemplateReference)
-            else None
-        )
-        if kind is None:
-            return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
-        found = await vault.complete(kind=kind, prefix=params.argument.value.strip().lower())
-        values, total = found["values"], found["total"]
-        return CompleteResult(
-            completion=Completion(values=values, total=total, has_more=total > len(values))
-        )
+        values: list[str] = []
+        total = 0
+        if isinstance(params.ref, ResourceTemplateReference) and params.ref.uri in _KINDS:
+            prefix = params.argument.value.strip().lower()
+            found = await vault.complete(kind=_KINDS[params.ref.uri], prefix=prefix)
+            values, total = found["values"], found["total"]
+        more = total > len(values)
+        return CompleteResult(completion=Completion(values=values, total=total, has_more=more))
 
     lowlevel(server).add_request_handler("completion/complete", CompleteRequestParams, complete)
 
@@ -174,11 +164,7 @@ class Updates:
             self._work = asyncio.create_task(self._watch(self._changed), name="mcp updates")
         try:
             fresh = [uri for uri in uris if uri not in self._stamps]
-            self._stamps |= {
-                uri: stamp
-                for uri, stamp in (await self._look(fresh)).items()
-                if uri not in self._stamps
-            }
+            self._stamps = await self._look(fresh) | self._stamps
         except BaseException:
             self._leave(uris)
             raise
@@ -256,12 +242,9 @@ class Updates:
         ids = [uri.removeprefix(MEMORY) for uri in uris if uri.startswith(MEMORY)]
         dates = [uri.removeprefix(DREAM) for uri in uris if uri.startswith(DREAM)]
         found = await self.desk.silent.stamps(ids=ids, dates=dates)
-        known: dict[str, object] = {
-            f"{MEMORY}{name}": stamp for name, stamp in found["memories"].items()
-        }
-        known |= {f"{DREAM}{name}": stamp for name, stamp in found["dreams"].items()} | {
-            ORIENTATION: found["orientation"]
-        }
+        known: dict[str, object] = {ORIENTATION: found["orientation"]}
+        known |= {f"{MEMORY}{name}": stamp for name, stamp in found["memories"].items()}
+        known |= {f"{DREAM}{name}": stamp for name, stamp in found["dreams"].items()}
         return {uri: known.get(uri) for uri in uris}
 
     async def _tell(self, uri: str) -> None:

@@ -3,7 +3,6 @@ prompts, which say what to do with the memory, never who anybody is."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any, Final
@@ -101,13 +100,12 @@ def build(
     hold: Callable[[], AbstractContextManager[Any]] = nullcontext,
     sets: Sequence[str] = (),
     samplers: Samplers | None = None,
-    clock: Callable[[], float] = time.time,
     patience: float = PATIENCE,
 ) -> MCPServer[Any]:
     """A server over `call`. `listen` says when something changed; `hold` is entered while a request
     is under way or an address followed (the owner stays); `sets` names further tools. Raises
     KeyError for a set there is not."""
-    desk = Desk(call, clock, patience)
+    desk = Desk(call, patience=patience)
     bus = InMemorySubscriptionBus()
     updates = Updates(desk, bus, listen, hold)
     server: MCPServer[Any] = MCPServer(
@@ -151,18 +149,18 @@ class _Doorkeeper:
     async def __call__(
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        if (
-            self.samplers is not None and caller_of(ctx.request) == LOCAL
-        ):  # who comes over a network judges nothing here
+        caller, need = caller_of(ctx.request), METHODS.get(ctx.method)
+        if self.samplers is not None and caller == LOCAL:  # others judge nothing here
             self.samplers.meet(ctx.session)
-        need = _needed(ctx)
-        if need is not None and not caller_of(ctx.request).may(need):
-            raise MCPError(
-                INVALID_REQUEST, f"{ctx.method} is not allowed here: it needs the right to {need}"
-            )
         if (
-            ctx.method == "subscriptions/listen"
-        ):  # lasts as long as its client; only what it follows needs the owner
+            ctx.method == "resources/read"
+            and (ctx.params or {}).get("uri") == resources.ORIENTATION
+        ):
+            need = ORIENT
+        if need is not None and not caller.may(need):
+            text = f"{ctx.method} is not allowed here: it needs the right to {need}"
+            raise MCPError(INVALID_REQUEST, text)
+        if ctx.method == "subscriptions/listen":  # only what it follows needs the owner
             async with self.updates.following(asked_for(ctx.params)):
                 return await call_next(ctx)
         with self.hold():
@@ -180,9 +178,8 @@ async def _prompt(
     ValueError for that and for faults, and would write the first into the log as one."""
     name, names = (ctx.params or {}).get("name"), sorted(one.name for one in known)
     if isinstance(name, str) and name not in names:
-        raise MCPError(
-            INVALID_PARAMS, f"there is no prompt {shown(name)}. One of: {', '.join(names)}."
-        )
+        text = f"there is no prompt {shown(name)}. One of: {', '.join(names)}."
+        raise MCPError(INVALID_PARAMS, text)
     try:
         return await call_next(ctx)
     except ValidationError:
@@ -196,9 +193,3 @@ async def _prompt(
         if type(cause) is ValueError:
             raise MCPError(INVALID_PARAMS, str(error)) from error
         raise
-
-
-def _needed(ctx: ServerRequestContext[Any, Any]) -> str | None:
-    if ctx.method == "resources/read" and (ctx.params or {}).get("uri") == resources.ORIENTATION:
-        return ORIENT
-    return METHODS.get(ctx.method)

@@ -50,9 +50,8 @@ class Served:
 
     def __init__(self, server: MCPServer[Any]) -> None:
         self._engine = lowlevel(server)
-        security = TransportSecuritySettings(
-            enable_dns_rebinding_protection=False
-        )  # the door that faces a network does it, for all routes
+        # the door that faces a network does it, for all routes
+        security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         server.streamable_http_app(max_request_body_size=LARGEST, transport_security=security)
         self._manager = server.session_manager
         self._open: set[anyio.CancelScope] = set()
@@ -71,9 +70,8 @@ class Served:
 
     async def http(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Streamable HTTP."""
-        headers = [
-            (name, value.strip(b" \t")) for name, value in scope["headers"]
-        ]  # not every HTTP parser takes the blanks away
+        # not every HTTP parser takes the blanks away
+        headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         if sum(len(name) + len(value) for name, value in headers) > LONGEST_HEAD:
             await _refuse(send, 431, b"headers are too large")
             return
@@ -89,13 +87,8 @@ class Served:
         if scope["method"] != "POST":
             await _refuse(send, 405, b"POST only")
             return
-        await send(
-            {
-                "type": "http.response.start",
-                "status": 200,
-                "headers": [(b"content-type", b"application/x-ndjson")],
-            }
-        )
+        headers = [(b"content-type", b"application/x-ndjson")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b"\n", "more_body": True})
         with anyio.CancelScope() as ending:
             self._open.add(ending)
@@ -111,10 +104,8 @@ def _hanging_up(send: Send) -> Send:
 
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start" and message["status"] == 413:
-            message = {
-                **message,
-                "headers": [*message.get("headers", ()), (b"connection", b"close")],
-            }
+            headers = [*message.get("headers", ()), (b"connection", b"close")]
+            message = {**message, "headers": headers}
         await send(message)
 
     return sending
@@ -136,7 +127,7 @@ class _Lines:
             SessionMessage | Exception
         ](0)
         self._to_client, self._from_engine = anyio.create_memory_object_stream[SessionMessage](0)
-        self._pending: set[str | int] = set()
+        self._pending: set[str | int | None] = set()
 
     async def serve(self, engine: Any) -> None:
         replies = self._to_client.clone()
@@ -155,10 +146,7 @@ class _Lines:
                 await self._send(
                     {"type": "http.response.body", "body": text.encode() + b"\n", "more_body": True}
                 )
-                if (
-                    isinstance(item.message, JSONRPCResponse | JSONRPCError)
-                    and item.message.id is not None
-                ):
+                if isinstance(item.message, JSONRPCResponse | JSONRPCError):
                     self._pending.discard(item.message.id)
 
     async def _incoming(self, replies: Any, scope: anyio.CancelScope) -> None:
@@ -198,18 +186,12 @@ class _Lines:
     async def _take(self, line: bytes | None, replies: Any) -> None:
         if line is not None and not line.strip():
             return
-        read = (
-            (INVALID_REQUEST, f"the message is longer than {LARGEST} bytes", None)
-            if line is None
-            else parsed(line)
-        )
+        long = INVALID_REQUEST, f"the message is longer than {LARGEST} bytes", None
+        read = long if line is None else parsed(line)
         if isinstance(read, tuple):
             code, text, ident = read
-            await replies.send(
-                SessionMessage(
-                    JSONRPCError(jsonrpc="2.0", id=ident, error=ErrorData(code=code, message=text))
-                )
-            )
+            error = ErrorData(code=code, message=text)
+            await replies.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=ident, error=error)))
             return
         if isinstance(read.message, JSONRPCRequest) and read.message.method not in _ENDLESS:
             self._pending.add(read.message.id)
@@ -229,8 +211,7 @@ def parsed(line: bytes) -> SessionMessage | tuple[int, str, str | int | None]:
         message = jsonrpc_message_adapter.validate_python(raw, by_name=False)
     except ValidationError:
         return INVALID_REQUEST, "Not a JSON-RPC 2.0 request, notification or response", usable
-    if (
-        isinstance(message, JSONRPCNotification) and "id" in raw
-    ):  # a request with a broken id would go unanswered
+    # a request with a broken id would go unanswered
+    if isinstance(message, JSONRPCNotification) and "id" in raw:
         return INVALID_REQUEST, "The id of a request is a string or a number", None
     return SessionMessage(message)

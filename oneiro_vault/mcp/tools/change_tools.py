@@ -74,15 +74,8 @@ class Changing:
         no context.
         Example: {"text": "Ana wants releases on Fridays: support is quiet then.",
         "about": ["Ana"]}"""
-        return await self._store(
-            ctx,
-            {
-                "text": text,
-                **_described(title, summary, type, tags),
-                "about": about,
-                "created": when,
-            },
-        )
+        item = {"text": text, **_described(title, summary, type, tags)}
+        return await self._store(ctx, {**item, "about": about, "created": when})
 
     async def remember_with_image(
         self,
@@ -98,30 +91,22 @@ class Changing:
     ) -> CallToolResult:
         """remember, with a picture."""
         if bool(image) is bool(path):
-            raise InvalidInput(
-                "a picture is given as `image` or by its `path`",
-                kept="Nothing was written.",
-                hint="Give one of them.",
-            )
+            text = "a picture is given as `image` or by its `path`"
+            raise InvalidInput(text, kept=KEPT, hint="Give one of them.")
         if path and caller_of(ctx.request_context.request) != LOCAL:
-            raise InvalidInput(
-                "a path means nothing from another machine",
-                kept="Nothing was written.",
-                hint="Give the picture as `image`.",
-            )
-        given = {"data": image or await asyncio.to_thread(read_image, path)} | (
-            {"alt": alt} if alt else {}
-        )
-        return await self._store(
-            ctx, {"text": text, **_described(title, summary, type, tags), "images": [given]}
-        )
+            text = "a path means nothing from another machine"
+            raise InvalidInput(text, kept=KEPT, hint="Give the picture as `image`.")
+        given = {"data": image or await asyncio.to_thread(read_image, path)}
+        given |= {"alt": alt} if alt else {}
+        item = {"text": text, **_described(title, summary, type, tags)}
+        return await self._store(ctx, {**item, "images": [given]})
 
     async def _store(self, ctx: Ctx, item: Mapping[str, Any]) -> CallToolResult:
         given = {name: value for name, value in item.items() if value}
         given["text"] = item["text"]
-        found = (await self.desk.ask(ctx).remember(items=[given], actor=actor_of(ctx), near=True))[
-            "results"
-        ][0]
+        ask = self.desk.ask(ctx)
+        done = await ask.remember(items=[given], actor=actor_of(ctx), near=True)
+        found = done["results"][0]
         ident, title, near = found["id"], formatting.one_line(found["title"]), found["near"]
         told = f"Remembered as {ident} ({title})."
         if found["duplicate_of"]:
@@ -145,20 +130,18 @@ class Changing:
     ) -> CallToolResult:
         """Replace all of what a memory says; its id stays and the old words stay in history. For
         what changed or was wrong."""
-        who = actor_of(ctx)
         found = await self.desk.ask(ctx).reframe(
             id=id,
             text=text,
             title=title,
             description=summary,
             reason=reason,
-            actor=who,
+            actor=actor_of(ctx),
         )
-        waits = (
-            f"A person decides about {found['id']}: your words wait as {_proposal(found)}, "
-            f"nothing else changed."
-        )
-        told = waits if _proposal(found) else f"{found['id']} says this now."
+        told, waits = f"{found['id']} says this now.", _proposal(found)
+        if waits:
+            told = f"A person decides about {found['id']}: your words wait as {waits}, "
+            told += "nothing else changed."
         return answer(f"{self.desk.now()}: {told}", ids=[found["id"]])
 
     async def forget(
@@ -224,9 +207,8 @@ def read_image(path: str) -> str:
             f"{shown(path)} is not a full path", kept=KEPT, hint="It begins with / or ~."
         )
     try:
-        number = os.open(
-            place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
-        )  # a pipe would never come to its end
+        # a pipe would never come to its end
+        number = os.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(number, "rb") as file:
             if not stat.S_ISREG(os.fstat(number).st_mode):
                 raise InvalidInput(

@@ -105,22 +105,15 @@ class VaultTool(Tool):
                 raise
             return failure(cause)
         finally:
-            LOG.info(
-                "%s for %s: %s in %.1f ms",
-                self.name,
-                caller.name,
-                outcome,
-                1000 * (time.perf_counter() - started),
-            )
+            took = 1000 * (time.perf_counter() - started)
+            LOG.info("%s for %s: %s in %.1f ms", self.name, caller.name, outcome, took)
         return done
 
     def _admit(self, caller: Caller, arguments: Mapping[str, Any]) -> None:
         need = TOOLS.get(self.name, WRITE)
         if not caller.may(need):
-            raise InvalidInput(
-                f"{self.name} is not allowed here: it needs the right to {need}",
-                hint="Go on without it.",
-            )
+            text = f"{self.name} is not allowed here: it needs the right to {need}"
+            raise InvalidInput(text, hint="Go on without it.")
         unknown = sorted(set(arguments) - set(self.parameters["properties"]))
         if unknown:
             names = ", ".join(shown(name) for name in unknown[:_SHOWN])
@@ -188,24 +181,17 @@ def compact(schema: dict[str, Any], definitions: Mapping[str, Any] | None = None
     references."""
     definitions = definitions or schema.get("$defs", {})
     if "$ref" in schema:
-        return compact(
-            definitions[schema["$ref"].rpartition("/")[2]]
-            | {k: v for k, v in schema.items() if k != "$ref"},
-            definitions,
-        )
+        own = {key: value for key, value in schema.items() if key != "$ref"}
+        return compact(definitions[schema["$ref"].rpartition("/")[2]] | own, definitions)
     kept = {
         key: value
         for key, value in schema.items()
         if key not in _BALLAST and (key != "default" or value)
     }
     if "properties" in kept:
-        kept["properties"] = {
-            name: compact(value, definitions) for name, value in kept["properties"].items()
-        }
+        inner = kept["properties"].items()
+        kept["properties"] = {name: compact(value, definitions) for name, value in inner}
     if isinstance(kept.get("items"), dict):
-        kept["items"] = {
-            key: value
-            for key, value in compact(kept["items"], definitions).items()
-            if key != "description"
-        }  # a docstring
+        kept["items"] = compact(kept["items"], definitions)
+        kept["items"].pop("description", None)  # a docstring
     return kept
