@@ -110,9 +110,8 @@ class Bridge:
         method, params = str(message.get("method", "")), message.get("params", {})
         key = json.dumps(message["id"]) if method and "id" in message else ""
         errand = Errand(line, key, method, params if isinstance(params, dict) else {})
-        if method == "notifications/cancelled" and self._errands.withdraw(
-            json.dumps(errand.params.get("requestId"))
-        ):
+        withdrawn = json.dumps(errand.params.get("requestId"))
+        if method == "notifications/cancelled" and self._errands.withdraw(withdrawn):
             return
         errand.answered = self._answered(message, errand)
         self._errands.add(errand if not errand.answered or method == "initialize" else Errand(b""))
@@ -127,12 +126,8 @@ class Bridge:
     def _answered(self, message: Mapping[str, Any], errand: Errand) -> bool:
         ident = message.get("id")
         usual = message.get("jsonrpc") == "2.0" and isinstance(message.get("params", {}), dict)
-        if (
-            not errand.key
-            or not usual
-            or not isinstance(ident, str | int)
-            or isinstance(ident, bool)
-        ):
+        usable = isinstance(ident, str | int) and not isinstance(ident, bool)
+        if not (errand.key and usual and usable):
             return False
         found = self._greeting.result(errand.method, errand.params)
         if found is not None:
@@ -159,23 +154,15 @@ class Bridge:
             if token is not None and now - errand.since >= BEAT * (errand.beats + 1):
                 errand.beats += 1
                 # only ever grows, and stays below the 1 with which an owner's own begins
-                params = {
-                    "progressToken": token,
-                    "progress": 1 - 1 / (1 + errand.beats),
-                    "message": doing,
-                }
-                self.say(
-                    _packed(
-                        {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
-                    )
-                )
+                share = 1 - 1 / (1 + errand.beats)
+                params = {"progressToken": token, "progress": share, "message": doing}
+                head = {"jsonrpc": "2.0", "method": "notifications/progress"}
+                self.say(_packed({**head, "params": params}))
 
     def refuse(self, error: OneiroError, errand: Errand) -> None:
         """Answer a request that no owner saw; a tool's answer is what a model reads."""
-        told = error.to_dict()
-        text = " ".join(
-            filter(None, (f"{told['message'].rstrip('.')}.", told["kept"], told["hint"]))
-        )
+        text = f"{str(error).rstrip('.')}."
+        text = " ".join(filter(None, (text, error.kept, error.hint)))
         terminal.emit(terminal.ERR, terminal.encode(f"oneiro mcp: {text}\n"))
         if not errand.awaited:
             return
@@ -200,10 +187,8 @@ class Bridge:
         self.say(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (key.encode(), _packed(result)))
 
     def _error(self, key: str, code: int, text: str) -> None:
-        self.say(
-            b'{"jsonrpc":"2.0","id":%b,"error":%b}'
-            % (key.encode(), _packed({"code": code, "message": text}))
-        )
+        error = _packed({"code": code, "message": text})
+        self.say(b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (key.encode(), error))
 
 
 def _packed(data: Mapping[str, Any]) -> bytes:
@@ -226,15 +211,8 @@ FILE = os.path.join(os.path.dirname(oneiro_vault.__file__), "mcp", "constants.js
 TOOLS = "tools/list"
 ENVELOPE = "io.modelcontextprotocol/"
 _ASKED = frozenset(
-    (
-        "initialize",
-        "server/discover",
-        "ping",
-        TOOLS,
-        "prompts/list",
-        "resources/list",
-        "resources/templates/list",
-    )
+    f"initialize server/discover ping {TOOLS} prompts/list resources/list "
+    "resources/templates/list".split()
 )
 
 
@@ -264,20 +242,9 @@ class Greeting:
         return self._listed(method, "modern" if modern else "legacy")
 
     def _handshake(self, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        version, can, who = (
-            params.get(name) for name in ("protocolVersion", "capabilities", "clientInfo")
-        )
-        named = (
-            isinstance(who, dict)
-            and isinstance(who.get("name"), str)
-            and isinstance(who.get("version"), str)
-        )
-        if (
-            self.initialized
-            or not isinstance(version, str)
-            or not isinstance(can, dict)
-            or not named
-        ):
+        version, can = params.get("protocolVersion"), params.get("capabilities")
+        usual = isinstance(version, str) and isinstance(can, dict)
+        if self.initialized or not usual or not _named(params.get("clientInfo")):
             return None
         known = self._constants["legacy"]["versions"]
         self.initialized = True
@@ -287,17 +254,11 @@ class Greeting:
         }
 
     def _modern(self, meta: Mapping[str, Any]) -> bool:
-        version, can = (
-            meta.get(f"{ENVELOPE}protocolVersion"),
-            meta.get(f"{ENVELOPE}clientCapabilities"),
-        )
+        known = self._constants["modern"]["versions"]
+        can = meta.get(f"{ENVELOPE}clientCapabilities")
         who = meta.get(f"{ENVELOPE}clientInfo", {"name": "", "version": ""})
-        named = (
-            isinstance(who, dict)
-            and isinstance(who.get("name"), str)
-            and isinstance(who.get("version"), str)
-        )
-        return version in self._constants["modern"]["versions"] and isinstance(can, dict) and named
+        usual = meta.get(f"{ENVELOPE}protocolVersion") in known and isinstance(can, dict)
+        return usual and _named(who)
 
     def _listed(self, method: str, era: str) -> Mapping[str, Any] | None:
         found, around = self._constants[era].get(method), self._constants[era]["around"]
@@ -311,30 +272,25 @@ class Greeting:
         sets = self._sets()
         if not all(name in self._constants["sets"] for name in sets):
             return None
-        return {
-            "tools": [
-                *listed["tools"],
-                *(tool for name in sets for tool in self._constants["sets"][name]),
-            ],
-            **around,
-        }
+        more = [tool for name in sets for tool in self._constants["sets"][name]]
+        return {"tools": [*listed["tools"], *more], **around}
 
     def _sets(self) -> list[str]:
         """The sets of tools that a living owner serves, or one that is to come, by this machine's
         settings."""
-        owner = client.owner_of(self.root)
-        if owner.get("version") == protocol.version() and client.held(
-            locations.lock_file(self.root)
-        ):
+        owner, lock = client.owner_of(self.root), locations.lock_file(self.root)
+        if owner.get("version") == protocol.version() and client.held(lock):
             return owner.get("tools", "").split()
         from oneiro_vault.hook import program
 
         return program.tool_sets()
 
 
-def _read() -> Mapping[str, Any]:
+def _named(who: object) -> bool:
+    names = (who.get("name"), who.get("version")) if isinstance(who, dict) else (None,)
+    return all(isinstance(name, str) for name in names)
+
+
+def _read() -> Any:
     with open(FILE, encoding="utf-8") as file:
-        found: Mapping[str, Any] = json.loads(
-            file.read().replace("{version}", oneiro_vault.__version__)
-        )
-    return found
+        return json.loads(file.read().replace("{version}", oneiro_vault.__version__))

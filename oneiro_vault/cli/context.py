@@ -51,20 +51,15 @@ class Face:
     @property
     def root(self) -> Path:
         """The vault this command means. Raises VaultNotFound."""
-        found = (
-            locations.find(self.vault, self.request.cwd, self.request.env)
-            or load(None, self.request.env, strict=False)["vault"]
-        )
+        found = locations.find(self.vault, self.request.cwd, self.request.env)
+        found = found or load(None, self.request.env, strict=False)["vault"]
         if not found:
-            raise VaultNotFound(
-                "no vault was named and none is here",
-                hint="`oneiro init PATH` makes one; --vault PATH names one.",
-            )
+            hint = "`oneiro init PATH` makes one; --vault PATH names one."
+            raise VaultNotFound("no vault was named and none is here", hint=hint)
         path = Path(found).expanduser()
         if not path.is_dir():
-            raise VaultNotFound(
-                f"there is no vault at {path}", hint=f"`oneiro init {path}` makes one."
-            )
+            hint = f"`oneiro init {path}` makes one."
+            raise VaultNotFound(f"there is no vault at {path}", hint=hint)
         return path
 
     @property
@@ -84,11 +79,7 @@ class Face:
         progress: Progress | None = None,
         start: bool = True,
     ) -> Any:
-        given = {
-            name: value
-            for name, value in params.items()
-            if value is not None and value != () and value != []
-        }
+        given = {name: value for name, value in params.items() if value not in (None, (), [])}
         _check_text(given)
         return self.session(start).call(op, given, progress)
 
@@ -99,14 +90,9 @@ class Face:
                 raise ElsewhereError
             return self.home[1]
         if start not in self._sessions:
-            root = self.root
-            settings = load(root, self.request.env, strict=False)
-            self._sessions[start] = self.make(
-                root,
-                settings,
-                start and not self.no_daemon and settings["owner.start"],
-                not self.json,
-            )
+            settings = load(self.root, self.request.env, strict=False)
+            may_start = start and not self.no_daemon and settings["owner.start"]
+            self._sessions[start] = self.make(self.root, settings, may_start, not self.json)
         return self._sessions[start]
 
     def at_home(self) -> None:

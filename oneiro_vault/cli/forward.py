@@ -180,10 +180,7 @@ class Duplex(client.Line):
                     if text:
                         yield text
                 parts.append(rest)
-        except (
-            client.UnreachedError,
-            ValueError,
-        ):  # ValueError: cut in the middle of a chunk's size
+        except (client.UnreachedError, ValueError):  # cut in the middle of a chunk's size
             return
 
 
@@ -220,12 +217,9 @@ class Carrier:
                 self._pass(errand)
             except (OneiroError, client.UnreachedError) as error:
                 if self._errands.take(errand):
-                    problem = (
-                        error
-                        if isinstance(error, OneiroError)
-                        else OwnerProblem(f"the owner cannot be reached: {error}", kept=KEPT)
-                    )
-                    self._client.refuse(problem, errand)
+                    if not isinstance(error, OneiroError):
+                        error = OwnerProblem(f"the owner cannot be reached: {error}", kept=KEPT)
+                    self._client.refuse(error, errand)
                     if errand.answered or not errand.key:
                         self._keep_handshake(errand)
             self._errands.passed()
@@ -276,18 +270,15 @@ class Carrier:
             if not self._met and owner.get("version") != protocol.version():
                 owner = {}
             try:
-                return self._begin(
-                    Link(Duplex(owner or self._start(), protocol.BRIDGE, self._wait))
-                )
+                duplex = Duplex(owner or self._start(), protocol.BRIDGE, self._wait)
+                return self._begin(Link(duplex))
             except client.SilentError as error:
                 from oneiro_vault.daemon import spawn
 
                 raise spawn.silent(owner, error) from error
             except (client.UnreachedError, OSError) as error:
-                opening = (
-                    getattr(error, "status", 0) == protocol.NOT_YET
-                    and owner.get("version", "") != protocol.version()
-                )
+                other = owner.get("version", "") != protocol.version()
+                opening = other and getattr(error, "status", 0) == protocol.NOT_YET
                 if time.monotonic() > end + (OPENS if opening else 0):
                     raise
                 if opening:  # one of a newer version, which `_start` would end
@@ -308,11 +299,10 @@ class Carrier:
         settings = load(root, strict=False)
         index = Path(locations.index_dir(self.root, settings["index.dir"]))
         self._doing = _STARTING
-        owner = (
-            spawn.ensure(root, index, settings["git.wait"], self._wait)
-            if settings["owner.start"]
-            else spawn.usable(root)
-        )
+        if settings["owner.start"]:
+            owner = spawn.ensure(root, index, settings["git.wait"], self._wait)
+        else:
+            owner = spawn.usable(root)
         if not owner:
             text = "no owner process runs, and the setting owner.start forbids to start one"
             raise OwnerProblem(text, kept=KEPT, hint="A person can start one with `oneiro serve`.")
@@ -349,12 +339,10 @@ class Carrier:
             self._listens[errand.key] = errand.line
 
     def _keep_handshake(self, errand: Errand) -> None:
-        if errand.method == "initialize":
-            self._handshake = [errand.line]
-        elif (errand.method, len(self._handshake)) in (
-            ("notifications/initialized", 1),
-            ("ping", 2),
-        ):
+        steps = ["initialize", "notifications/initialized", "ping"]
+        if errand.method == steps[0]:
+            self._handshake.clear()
+        if steps[len(self._handshake) :][:1] == [errand.method]:
             self._handshake.append(errand.line)
 
     # -- towards the client

@@ -169,9 +169,8 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         version = oneiro_vault.__version__
         face = ctx.find_object(Face)
         wants_json = face is not None and "--json" in face.request.argv
-        click.echo(
-            json.dumps({"schema": 1, "version": version}) if wants_json else f"oneiro {version}"
-        )
+        data = json.dumps({"schema": 1, "version": version})
+        click.echo(data if wants_json else f"oneiro {version}")
         ctx.exit()
 
 

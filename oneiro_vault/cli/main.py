@@ -116,19 +116,17 @@ def _thin(args: list[str]) -> int | None:
         cwd = os.getcwd()  # noqa: PTH109  # os.path: no pathlib on the way of a short command
     except OSError:
         return None
-    root = locations.find(locations.option(args), cwd, os.environ) or locations.plain_default(
-        os.environ
-    )
+    root = locations.find(locations.option(args), cwd, os.environ)
+    root = root or locations.plain_default(os.environ)
     owner = client.owner_of(root) if root else {}
     if owner.get("version") != protocol.version():
         return None
     env = protocol.surroundings(os.environ)
     recalls = command == "recall"
     waiting = terminal.Waiting(terminal.MODEL if recalls else "working", aloud="--json" not in args)
+    request = protocol.Request(args, cwd, env, terminal.here())
     try:
-        code, out, err = client.run_cli(
-            owner, protocol.Request(args, cwd, env, terminal.here()), waiting
-        )
+        code, out, err = client.run_cli(owner, request, waiting)
     except client.UnreachedError:
         return None
     except client.BrokenError:

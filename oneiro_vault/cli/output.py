@@ -90,12 +90,8 @@ class Style:
 
 def error_text(error: OneiroError) -> str:
     """What happened, what is safe, what to do next."""
-    lines = [f"oneiro: {safe(str(error))}"]
-    if error.kept:
-        lines.append(f"  safe: {safe(error.kept)}")
-    if error.hint:
-        lines.append(f"  next: {safe(error.hint)}")
-    return "\n".join(lines) + "\n"
+    parts = ("oneiro", str(error)), ("  safe", error.kept), ("  next", error.hint)
+    return "".join(f"{name}: {safe(text)}\n" for name, text in parts if text or name == "oneiro")
 
 
 def error_json(error: OneiroError) -> str:

@@ -26,15 +26,10 @@ def heading(found: Mapping[str, Any], style: Style) -> list[str]:
 
 def point(then: answers.Moment) -> str:
     """A commit with its date."""
-    dates = (
-        " (dates are out of order here: commits count as they came)"
-        if then.get("disordered")
-        else ""
-    )
-    return (
-        f"{str(then['when'])[:16].replace('T', ' ')} · {then['commit'][:10]} · "
-        f"{line(then['title'])}{dates}"
-    )
+    dates = " (dates are out of order here: commits count as they came)"
+    when = str(then["when"])[:16].replace("T", " ")
+    said = f"{when} · {then['commit'][:10]} · {line(then['title'])}"
+    return said + (dates if then.get("disordered") else "")
 
 
 def left_out(found: Mapping[str, Any]) -> str:
@@ -89,35 +84,21 @@ def _row(row: Mapping[str, Any], style: Style, explain: bool, finder: Finder) ->
     date = str(row.get("created") or "")[:10] or "no date   "
     title, ident, marks = line(row["title"]), short(line(row["id"])), _marks(row)
     place = line(row["path"]) if row.get("alike") else ""
-    parts = [
-        style(date, "dim"),
-        style(title, "bold"),
-        *([style(place, "dim")] if place else []),
-        style(ident, "cyan"),
-    ]
-    parts += [style(marks, "yellow")] if marks else []
+    columns = (date, "dim"), (title, "bold"), (place, "dim"), (ident, "cyan"), (marks, "yellow")
+    parts = [style(part, name) for part, name in columns if part]
     description, snippet = line(row.get("description") or ""), line(row.get("snippet") or "")
-    left = style.width - sum(
-        cell_len(part) + 3 for part in (date, title, place, ident, marks) if part
-    )
+    left = style.width - sum(cell_len(part) + 3 for part, _ in columns if part)
     fits = not style.width or cell_len(description) <= left
     below = snippet and snippet not in title and not (fits and snippet in description)
-    if (
-        description
-        and description != title
-        and (fits or not below or (left >= _ROOM and snippet != description))
-    ):
-        parts.append(
-            _marked(cut(description, max(left, _ROOM) if style.width else 0), style, finder)
-        )
+    says_more = fits or not below or (left >= _ROOM and snippet != description)
+    if description and description != title and says_more:
+        room = max(left, _ROOM) if style.width else 0
+        parts.append(_marked(cut(description, room), style, finder))
     text = [" · ".join(parts)]
     if below:
-        text.append(
-            "    "
-            + _marked(
-                _window(snippet, style.width - 4 if style.width else 0, finder), style, finder
-            )
-        )
+        width = style.width - 4 if style.width else 0
+        around_it = around(snippet, [spot for spot, _ in finder.spots(snippet)], width)
+        text.append("    " + _marked(cut(around_it, width), style, finder))
     if explain:
         text.append(style(f"    {row['score']:.3f}  {_facts(row.get('why') or {})}", "dim"))
     return "\n".join(text)
@@ -135,10 +116,6 @@ def _marks(row: Mapping[str, Any]) -> str:
     ]
     found += since(row)
     return f"[{', '.join(found)}]" if found else ""
-
-
-def _window(text: str, width: int, finder: Finder) -> str:
-    return cut(around(text, [spot for spot, _ in finder.spots(text)], width), width)
 
 
 def _marked(text: str, style: Style, finder: Finder) -> str:
@@ -198,11 +175,8 @@ def _linked(entry: Mapping[str, Any], style: Style) -> str:
     status = str(entry.get("status") or "active")
     title = line(str(entry.get("title") or "")) or "not in the vault"
     mark = style(f"[{line(status)}]", "yellow") if status != "active" else ""
-    return "  ".join(
-        part
-        for part in (" ".join(filter(None, (relation, style(ident, "cyan")))), title, mark)
-        if part
-    )
+    name = " ".join(filter(None, (relation, style(ident, "cyan"))))
+    return "  ".join(filter(None, (name, title, mark)))
 
 
 def memory(found: answers.Shown, style: Style) -> str:
@@ -223,16 +197,10 @@ def memory(found: answers.Shown, style: Style) -> str:
     for name in ("links", "backlinks"):
         head += [f"{style(name + ':', 'dim')} {_linked(entry, style)}" for entry in found[name]]
     head += [style(f"problem: {line(text)}", "yellow") for text in found["problems"]]
-    head += (
-        [style(f"today: {line(found['now'])}", "yellow")]
-        if found.get("now", "same") != "same"
-        else []
-    )
-    text = (
-        "\n".join(heading(found, style) + notice(found, style) + head)
-        + "\n\n"
-        + safe(found["body"]).strip("\n")
-    )
+    if found.get("now", "same") != "same":
+        head.append(style(f"today: {line(found['now'])}", "yellow"))
+    head = heading(found, style) + notice(found, style) + head
+    text = "\n".join([*head, "", safe(found["body"]).strip("\n")])
     return text + (f"\n\n{facts(found['why'], style)}" if found.get("why") else "")
 
 
@@ -278,38 +246,20 @@ def entries(found: Iterable[answers.LogEntry], style: Style) -> str:
 def _entry(entry: answers.LogEntry, style: Style) -> str:
     who = line(entry.get("actor") or entry.get("author") or "")
     when = str(entry["when"])[:16].replace("T", " ")
-    op, title, reason = (
-        line(entry["op"]),
-        line(entry["title"]) or "(no message)",
-        line(entry.get("reason") or ""),
-    )
+    op, title = line(entry["op"]), line(entry["title"]) or "(no message)"
+    reason = line(entry.get("reason") or "")
     if entry.get("undoes"):
         op, reason = "redo" if title.startswith("redo ") else "undo", ""
         title = title.removeprefix(f"{op} ")
     gone = [line(path) for path in entry.get("removed") or ()]
     if gone and op != "forget":
-        reason = "; ".join(
-            filter(
-                None, (reason, f"took out {gone[0] if len(gone) == 1 else f'{len(gone)} files'}")
-            )
-        )
+        took = f"took out {gone[0] if len(gone) == 1 else f'{len(gone)} files'}"
+        reason = f"{reason}; {took}" if reason else took
     what = (f"{style(op, 'bold')}: " if op else "") + title + (f"  ({reason})" if reason else "")
-    by = [
-        who,
-        *(
-            f"{word} {line(said)}"
-            for word, said in (("run", entry.get("run")), ("judged by", entry.get("judge")))
-            if said
-        ),
-    ]
-    return "  ".join(
-        [
-            style(entry["commit"][:10], "cyan"),
-            style(when, "dim"),
-            what,
-            style(" · ".join(by), "dim"),
-        ]
-    )
+    facts = ("run", entry.get("run")), ("judged by", entry.get("judge"))
+    by = " · ".join([who, *(f"{word} {line(said)}" for word, said in facts if said)])
+    commit = style(entry["commit"][:10], "cyan")
+    return "  ".join([commit, style(when, "dim"), what, style(by, "dim")])
 
 
 def story(found: answers.Why, style: Style) -> str:
@@ -339,12 +289,13 @@ def problems(found: Sequence[Mapping[str, Any]], style: Style) -> str:
     for problem in found:
         level = "mended" if problem.get("fixed") else problem["level"]
         where = f"{line(problem['path'])}: " if problem.get("path") else ""
-        text.append(
-            f"{style(level, colors.get(level, 'green'))}  {where}{line(problem['message'])}"
-        )
-        if problem.get("hint") and not problem.get("fixed"):
+        level = style(level, colors.get(level, "green"))
+        text.append(f"{level}  {where}{line(problem['message'])}")
+        if problem.get("fixed"):
+            continue
+        if problem.get("hint"):
             text.append(f"    {line(problem['hint'])}")
-        elif problem.get("fixable") and not problem.get("fixed"):
+        elif problem.get("fixable"):
             text.append("    `oneiro doctor --fix` mends it")
     return "\n".join(text)
 
@@ -360,19 +311,11 @@ def workflow_commands(found: Iterable[answers.Problem]) -> str:
 
 def _annotation(problem: answers.Problem) -> str:
     """Nothing in a note can end the command or begin another: what separates is escaped."""
-    place = (
-        [("file", problem["path"]), ("line", str(problem.get("line") or 1))]
-        if problem["path"]
-        else []
-    )
-    facts = ",".join(
-        f"{name}={_escaped(value, ',:')}"
-        for name, value in [*place, ("title", f"oneiro {problem['code']}")]
-    )
-    return (
-        f"::{_LEVELS[problem['level']]} "
-        f"{facts}::{_escaped(' '.join(filter(None, (problem['message'], problem['hint']))))}"
-    )
+    place = {"file": problem["path"], "line": str(problem.get("line") or 1)}
+    facts = (place if problem["path"] else {}) | {"title": f"oneiro {problem['code']}"}
+    told = ",".join(f"{name}={_escaped(value or '', ',:')}" for name, value in facts.items())
+    said = " ".join(filter(None, (problem["message"], problem["hint"])))
+    return f"::{_LEVELS[problem['level']]} {told}::{_escaped(said)}"
 
 
 def _escaped(text: str, more: str = "") -> str:

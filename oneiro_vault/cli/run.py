@@ -34,10 +34,12 @@ def run(args: Sequence[str]) -> int:
         cwd = str(Path.cwd())
     except OSError:
         cwd = "/"
-    face = Face(
-        protocol.Request(list(args), cwd, dict(os.environ), terminal.here()), session.VaultSession
-    )
-    code, out, err = execute(face)
+    request = protocol.Request(list(args), cwd, dict(os.environ), terminal.here())
+    return _emitted(execute(Face(request, session.VaultSession)))
+
+
+def _emitted(answer: Answer) -> int:
+    code, out, err = answer
     terminal.emit(terminal.ERR, err)
     terminal.emit(terminal.OUT, out)
     return code
@@ -49,13 +51,8 @@ def inside(
     """The owner's way to run command lines for clients, for the one vault it owns."""
 
     def runner(request: protocol.Request) -> Answer:
-        return execute(
-            Face(
-                request,
-                session.VaultSession,
-                home=(root, session.HomeSession(call, record, request.env)),
-            )
-        )
+        home = root, session.HomeSession(call, record, request.env)
+        return execute(Face(request, session.VaultSession, home=home))
 
     return runner
 
@@ -64,10 +61,10 @@ def execute(face: Face) -> Answer:
     """Exit code, output and errors. Raises only KeyboardInterrupt and BrokenPipeError."""
     wants_json = "--json" in face.request.argv
     try:
-        found = oneiro.main(
-            list(face.request.argv), prog_name="oneiro", standalone_mode=False, obj=face
-        )
-        _done_with_draft(face)
+        words = list(face.request.argv)
+        found = oneiro.main(words, prog_name="oneiro", standalone_mode=False, obj=face)
+        if face.draft is not None:
+            face.draft.unlink(missing_ok=True)
         return _rendered(face, found)
     except ElsewhereError:
         return protocol.ELSEWHERE, b"", b""
@@ -86,20 +83,13 @@ def execute(face: Face) -> Answer:
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             return FAULT, b"", terminal.encode(_fault(error, face))
-        what = InvalidInput(
-            f"{shown(error.filename, 120)} is longer than a path can be",
-            kept="Your notes are as they were.",
-        )
+        text = f"{shown(error.filename, 120)} is longer than a path can be"
+        what = InvalidInput(text, kept="Your notes are as they were.")
         return _error(what, face.json or wants_json)
     except Exception as error:
         return FAULT, b"", terminal.encode(_fault(error, face))
     finally:
         face.close()
-
-
-def _done_with_draft(face: Face) -> None:
-    if face.draft is not None:
-        face.draft.unlink(missing_ok=True)
 
 
 def _rendered(face: Face, found: object) -> Answer:
@@ -108,11 +98,8 @@ def _rendered(face: Face, found: object) -> Answer:
     note = f"vault: {face.root}\n" if face.verbose else ""
     note += f"{found.note}\n" if found.note else ""
     note += "".join(f"{output.line(text)}\n" for text in found.data.get("notices", ()))
-    text = (
-        output.as_json(found.data)
-        if face.json
-        else found.text and output.settled(found.text.rstrip("\n")) + "\n"
-    )
+    text = found.text and output.settled(found.text.rstrip("\n")) + "\n"
+    text = output.as_json(found.data) if face.json else text
     return found.code, terminal.encode(text), terminal.encode(output.settled(note))
 
 
@@ -132,10 +119,7 @@ def _error(error: OneiroError, wants_json: bool) -> Answer:
 
 def report_lost(args: Sequence[str], owner: Mapping[str, str]) -> int:
     """Say that the owner vanished under a change."""
-    code, out, err = _error(session.lost(" ".join(args)[:60], owner), "--json" in args)
-    terminal.emit(terminal.ERR, err)
-    terminal.emit(terminal.OUT, out)
-    return code
+    return _emitted(_error(session.lost(" ".join(args)[:60], owner), "--json" in args))
 
 
 def _fault(error: Exception, face: Face) -> str:
@@ -151,10 +135,8 @@ def _fault(error: Exception, face: Face) -> str:
 
 
 def _write_fault(error: Exception, face: Face) -> str:
-    text = (
-        f"\n{time.strftime('%Y-%m-%dT%H:%M:%S%z')} pid {os.getpid()}\n"
-        f"{''.join(traceback.format_exception(error))}"
-    )
+    head = f"\n{time.strftime('%Y-%m-%dT%H:%M:%S%z')} pid {os.getpid()}\n"
+    text = head + "".join(traceback.format_exception(error))
     for folder in _log_folders(face):
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)

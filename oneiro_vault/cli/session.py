@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
+from oneiro_vault.api import Progress
 from oneiro_vault.cli import terminal
 from oneiro_vault.daemon import client, protocol, spawn
 from oneiro_vault.daemon.owner_lock import OwnerLock
@@ -21,7 +22,6 @@ from oneiro_vault.settings.locations import MARK
 if TYPE_CHECKING:
     from oneiro_vault.app import App
 
-Progress = Callable[[str, int, int], None]
 ROOM = 1 << 20
 """Bytes below which a disk counts as full: an owner could not even begin its log."""
 
@@ -31,13 +31,8 @@ class VaultSession:
     is waited for."""
 
     def __init__(self, root: Path, settings: Settings, start: bool, shows: bool) -> None:
-        self.root, self.settings, self.start, self.shows, self.limit = (
-            root,
-            settings,
-            start,
-            shows,
-            spawn.LIMIT,
-        )
+        self.root, self.settings, self.start, self.shows = root, settings, start, shows
+        self.limit = spawn.LIMIT
         self.index = Path(locations.index_dir(str(root), settings["index.dir"]))
         self._local: tuple[OwnerLock, App] | None = None
         self._reader: tuple[tempfile.TemporaryDirectory[str], App] | None = None
@@ -66,10 +61,8 @@ class VaultSession:
                     raise spawn.silent(owner, error) from error
                 except client.UnreachedError as error:
                     if time.monotonic() > end:
-                        text = f"the owner cannot be reached: {error}"
-                        raise OwnerProblem(
-                            text, kept="Nothing was changed.", hint="Try again."
-                        ) from error
+                        text, kept = f"the owner cannot be reached: {error}", "Nothing was changed."
+                        raise OwnerProblem(text, kept=kept, hint="Try again.") from error
                 except client.BrokenError as error:
                     if op not in protocol.READS or time.monotonic() > end:
                         raise lost(op, owner) from error
@@ -78,9 +71,8 @@ class VaultSession:
         if self._local is not None:
             return {}
         if self.start:
-            return spawn.ensure(
-                self.root, self.index, self.settings["git.wait"], waiting, self.limit
-            )
+            wait = self.settings["git.wait"]
+            return spawn.ensure(self.root, self.index, wait, waiting, self.limit)
         return spawn.usable(self.root, waiting, self.limit)
 
     def _open_here(self, end: float) -> App | None:

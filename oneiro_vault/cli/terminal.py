@@ -28,10 +28,8 @@ def here() -> Terminal:
         width = os.get_terminal_size(OUT).columns if os.isatty(OUT) else 0
     except OSError:
         width = 0
-    return Terminal(
-        width,
-        bool(width) and "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb",
-    )
+    plain = "NO_COLOR" in os.environ or os.environ.get("TERM", "dumb") == "dumb"
+    return Terminal(width, bool(width) and not plain)
 
 
 def emit(file: int, data: bytes) -> None:
