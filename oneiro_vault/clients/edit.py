@@ -76,10 +76,8 @@ def words(entry: object) -> list[str]:
 def is_ours(entry: object) -> bool:
     """Does the entry start `oneiro mcp` or `oneiro hook`, from wherever and for whichever vault?"""
     found = words(entry)
-    program = re.split(r"[\\/]", found[0])[-1].removesuffix(".exe") if found else ""
-    return (program == "oneiro" or "oneiro_vault" in found[1:3]) and not {"mcp", "hook"}.isdisjoint(
-        found
-    )
+    ours = found[:1] and found[0].rpartition("/")[2] == "oneiro"
+    return bool(ours or "oneiro_vault" in found[1:3]) and not {"mcp", "hook"}.isdisjoint(found)
 
 
 def server(command: Sequence[str], **extra: Any) -> dict[str, object]:

@@ -98,7 +98,7 @@ class Edit:
     @property
     def path(self) -> Path:
         """The file, as the client names it (it may be a link)."""
-        return Path(self.target.path)
+        return self.target.path
 
     @property
     def change(self) -> str:
@@ -181,8 +181,8 @@ def remove(
     if not dry_run:
         for change in edits:
             if change.change == "deleted" and change.path.name != marker:
-                settings_files.unmake(change.path, Path(machine.home))
-        settings_files.unmake(listed, Path(machine.home))
+                settings_files.unmake(change.path, machine.home)
+        settings_files.unmake(listed, machine.home)
     return _report(name, edits, dry_run, removed=True)
 
 
@@ -218,7 +218,7 @@ def _carried_out(
 
 
 def _planned(target: Target, leaves: bool, written: Written) -> Edit:
-    path = Path(target.path)
+    path = target.path
     before = settings_files.read(path)
     try:
         if target.style == "whole":
@@ -303,7 +303,7 @@ def _written(change: Edit, leaves: bool, written: Written) -> Edit:
 
 def _checks(target: Target, env: Mapping[str, str]) -> list[Mapping[str, Any]]:
     """The server is started as the client's own file now says, not as we meant it."""
-    text = settings_files.read(Path(target.path)) or ""
+    text = settings_files.read(target.path) or ""
     entry = edit.current(text, target.wants[0], target.style)
     if entry is None:
         reason = f"{target.path} has lost the entry again: another program wrote it"
@@ -314,7 +314,7 @@ def _checks(target: Target, env: Mapping[str, str]) -> list[Mapping[str, Any]]:
 def _notes(name: str, targets: Sequence[Target]) -> list[str]:
     if name != "claude-code":
         return []
-    text = settings_files.read(Path(targets[1].path)) or "{}"
+    text = settings_files.read(targets[1].path) or "{}"
     plugins = json.loads(text.removeprefix(edit.BOM)).get("enabledPlugins")
     return [
         f"The plug-in {plugin} is enabled too: everything is now there twice. Keep one of the two."

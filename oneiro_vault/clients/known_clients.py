@@ -1,16 +1,15 @@
 """The clients setup knows. To add one, write its function, a line in CLIENTS and a table in
-`clients.toml`. Where programs keep their settings on Linux, macOS and Windows follows from
+`clients.toml`. Where programs keep their settings on Linux and macOS follows from
 arguments alone, so that each can be asked from anywhere."""
 
 from __future__ import annotations
 
 import shlex
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault.clients.edit import Want, hooks, server
@@ -18,38 +17,34 @@ from oneiro_vault.clients.edit import Want, hooks, server
 
 @dataclass(frozen=True)
 class Machine:
-    """`platform` is `sys.platform`'s word (linux, darwin, win32); `home` and `env` are the
-    person's."""
+    """`platform` is `sys.platform`'s word; `home` and `env` are the person's."""
 
     platform: str
-    home: PurePath
+    home: Path
     env: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def here(cls, env: Mapping[str, str]) -> Machine:
         """This machine, as an environment describes it."""
-        home = env.get("USERPROFILE" if sys.platform == "win32" else "HOME")
-        named = Path(home) if home else Path.home()
-        return cls(sys.platform, named if named.is_absolute() else Path.home(), env)
+        home = Path(env.get("HOME", ""))
+        return cls(sys.platform, home if home.is_absolute() else Path.home(), env)
 
-    def named(self, variable: str) -> PurePath | None:
+    def named(self, variable: str) -> Path | None:
         """The folder a variable names; one that is not absolute is ignored, as the XDG rules
         say."""
-        found = type(self.home)(self.env.get(variable, "") or ".")
+        found = Path(self.env.get(variable, ""))
         return found if found.is_absolute() else None
 
     @property
-    def config(self) -> PurePath:
+    def config(self) -> Path:
         """`~/.config`, or what XDG_CONFIG_HOME says, for programs that keep to it everywhere."""
         return self.named("XDG_CONFIG_HOME") or self.home / ".config"
 
     @property
-    def application_data(self) -> PurePath:
+    def application_data(self) -> Path:
         """Where a desktop program keeps its settings."""
         if self.platform == "darwin":
             return self.home / "Library" / "Application Support"
-        if self.platform == "win32":
-            return self.named("APPDATA") or self.home / "AppData" / "Roaming"
         return self.config
 
 
@@ -71,7 +66,7 @@ class Target:
     """One settings file: how it is written (json, jsonc, toml, whole, block), what of ours belongs
     in it, and whether its program locks it to write."""
 
-    path: PurePath
+    path: Path
     style: str
     wants: tuple[Want, ...] = ()
     locked: bool = False
@@ -87,7 +82,7 @@ class Client:
     afterwards."""
 
     targets: Callable[[Machine, Ours], list[Target]]
-    skills: Callable[[Machine], PurePath] | None
+    skills: Callable[[Machine], Path] | None
     """The folder in which it looks for a person's skills."""
     title: str
     next: Sequence[str]
@@ -107,9 +102,7 @@ def _claude_code(machine: Machine, ours: Ours) -> list[Target]:
 
 def _codex(machine: Machine, ours: Ours) -> list[Target]:
     folder = machine.named("CODEX_HOME") or machine.home / ".codex"
-    joined = subprocess.list2cmdline if machine.platform == "win32" else shlex.join
-
-    for_a_shell = hooks(ours.program, ours.vault, lambda words: {"command": joined(words)})
+    for_a_shell = hooks(ours.program, ours.vault, lambda words: {"command": shlex.join(words)})
     # an owner that has to load its model first can take longer than the ten seconds Codex waits
     entry = server(ours.mcp, startup_timeout_sec=30)
     return [
@@ -119,7 +112,7 @@ def _codex(machine: Machine, ours: Ours) -> list[Target]:
 
 
 def _at(
-    place: Callable[[Machine], PurePath],
+    place: Callable[[Machine], Path],
     style: str = "jsonc",
     table: str = "mcpServers",
     **extra: str,
@@ -133,16 +126,16 @@ def _at(
 def _opencode(machine: Machine, ours: Ours) -> list[Target]:
     folder = machine.config / "opencode"
     commented = folder / "opencode.jsonc"
-    path = commented if Path(commented).exists() else folder / "opencode.json"
+    path = commented if commented.exists() else folder / "opencode.json"
     entry = {"type": "local", "command": ours.mcp, "enabled": True}
     return [Target(path, "jsonc", (Want(("mcp",), entry),))]
 
 
-def _claude_folder(machine: Machine) -> PurePath:
+def _claude_folder(machine: Machine) -> Path:
     return machine.named("CLAUDE_CONFIG_DIR") or machine.home / ".claude"
 
 
-def _gemini_folder(machine: Machine) -> PurePath:
+def _gemini_folder(machine: Machine) -> Path:
     return (machine.named("GEMINI_CLI_HOME") or machine.home) / ".gemini"
 
 

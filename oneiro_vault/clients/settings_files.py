@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from oneiro_vault.clients.edit import BOM, Trouble, literal
 from oneiro_vault.errors import DiskProblem, ForeignFile, OneiroError
+from oneiro_vault.vault.write import disk
 
 _LARGEST: Final = 50_000_000
 _KEPT: Final = "The file is as it was."
@@ -135,13 +136,8 @@ def _check(target: Path, before: str | None) -> None:
 def _renamed(target: Path, before: str | None, data: bytes) -> None:
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.oneiro-tmp")
     try:
-        fd = os.open(
-            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600
-        )
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(fd)
+        disk.write_new(str(temporary), data, 0o600)
+        disk.sync([str(temporary)])
         if before is not None:
             _take_after(target, temporary)
         _check(target, before)  # as late as can be: a running client writes here too
@@ -156,7 +152,7 @@ def _take_after(target: Path, temporary: Path) -> None:
     except FileNotFoundError:
         raise ChangedError from None
     temporary.chmod(stat.S_IMODE(found.st_mode))
-    if hasattr(os, "chown") and (found.st_uid, found.st_gid) != (os.geteuid(), os.getegid()):
+    if (found.st_uid, found.st_gid) != (os.geteuid(), os.getegid()):
         with suppress(OSError):
             os.chown(temporary, found.st_uid, found.st_gid)
 

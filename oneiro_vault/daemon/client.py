@@ -87,10 +87,8 @@ def _field(text: str, name: str) -> str:
 
 def held(path: str) -> bool:
     """Does an owner live? A port that a dead one left may be anybody's by now."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return True
+    import fcntl
+
     try:
         file = open(path, "rb")  # noqa: SIM115  # the caller closes it
     except OSError:

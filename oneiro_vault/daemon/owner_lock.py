@@ -3,6 +3,7 @@ its holder, so the git directory is locked as well: whoever finds a fresh file w
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import time
@@ -140,10 +141,6 @@ TAKEN = -2
 def lock_folder(folder: Path) -> int:
     """A descriptor that holds the folder locked, TAKEN when another one does, -1 where that cannot
     be."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return -1
     try:
         found = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

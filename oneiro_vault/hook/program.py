@@ -154,9 +154,8 @@ def _limit(seconds: float, places: list[Place]) -> None:
         finally:
             os._exit(0)
 
-    if hasattr(signal, "setitimer"):  # not on Windows, where the client's own limit remains
-        signal.signal(signal.SIGALRM, end)
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _count(places: list[Place]) -> None:

@@ -203,11 +203,7 @@ def wake(place: Place, begins: bool = False) -> None:
     try:
         nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
         os.posix_spawn(sys.executable, argv, os.environ, file_actions=nothing, setsid=True)
-    except (
-        OSError,
-        AttributeError,
-        RuntimeError,
-    ):  # a system without it, or without sessions in it: the next command starts one
+    except (OSError, RuntimeError):  # no sessions in it here: the next command starts one
         return
 
 

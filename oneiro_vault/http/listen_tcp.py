@@ -8,6 +8,7 @@ import asyncio
 import ipaddress
 import json
 import logging
+import resource
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -108,17 +109,8 @@ LINGER: Final = 5.0
 """For the rest of a body that was refused."""
 
 
-def most_connections() -> int:
-    """At most half of the files this process may have open: the Unix socket is never without
-    one."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return 200
-    return max(16, min(400, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
-
-
-MOST: Final = most_connections()
+MOST: Final = max(16, min(400, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
+"""Connections at once: half of the files this process may have open are left for others."""
 
 
 class PatientProtocol(H11Protocol):

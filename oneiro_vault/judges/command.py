@@ -192,7 +192,7 @@ PROVIDERS: Final[Mapping[str, str]] = {"anthropic": "Anthropic's API", "openai":
 def known(command: str) -> str:
     """The name in `PROGRAMS` of the program a command line starts, "" for any other."""
     words = split(command)
-    name = Path(words[0]).name.removesuffix(".exe").removesuffix(".cmd") if words else ""
+    name = Path(words[0]).name if words else ""
     return name if name in PROGRAMS else ""
 
 
@@ -353,10 +353,7 @@ def _arguments(own: Sequence[str], preset: Sequence[str]) -> list[str]:
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """The program and everything in its process group, also when it has ended."""
     with suppress(OSError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 

@@ -197,7 +197,9 @@ def test_codex_starts_no_server_its_settings_name(tmp_path: Path) -> None:
 
 
 def test_programs_are_known_by_name_and_found_on_a_path(tmp_path: Path) -> None:
-    assert [known(line) for line in ("claude", "/opt/codex --x", "gemini.cmd", "my-judge", "")] == [
+    assert [
+        known(line) for line in ("claude", "/opt/codex --x", "/opt/gemini", "my-judge", "")
+    ] == [
         "claude",
         "codex",
         "gemini",

@@ -60,9 +60,8 @@ def dream_(
             face.running.dream_stop()
         raise
     elsewhere = line(found.get("elsewhere") or "")
-    text = [_run(run, face.style) for run in found["runs"]] or [
-        f"not here: {elsewhere}" if elsewhere else "nothing is due"
-    ]
+    text = [_run(run, face.style) for run in found["runs"]]
+    text = text or [f"not here: {elsewhere}" if elsewhere else "nothing is due"]
     text += [face.style(line(found["note"]), "yellow")] if found["note"] else []
     if found["waiting"]:
         text.append(f"{_questions(found['waiting'])} for an answer: `oneiro dream answer`")
@@ -75,39 +74,23 @@ def _questions(number: int) -> str:
 
 def _run(run: answers.Run, style: Style) -> str:
     tried = " (only tried)" if run["dry_run"] else ""
-    lines = [
-        style(line(run["title"]), "bold")
-        + style(f"{tried}  {run['run']}  {line(run['judge'])}", "dim")
-    ]
+    facts = style(f"{tried}  {run['run']}  {line(run['judge'])}", "dim")
+    lines = [style(line(run["title"]), "bold") + facts]
     for one in run["decisions"]:
         reason = f"  ({line(one['reason'])})" if one["reason"] else ""
         lines.append(f"  {style(one['op'], 'bold')}: {line(one['title'])}{style(reason, 'dim')}")
-    lines += [
-        f"  {line(one['title'])}{style('  (' + line(one['reason']) + ')', 'dim')}"
-        for one in run["left"]
-    ]
-    lines += [
-        f"  not {one['op']}: {line(one['title'])}  ({line(one['why'])})"
-        for one in run["turned_down"]
-    ]
-    lines += [
-        style(f"  {line(one['kind'])}: {line(one['problem'])}", "yellow")
-        for one in run["failed"][:5]
-    ]
-    lines += (
-        [style(f"  and {len(run['failed']) - 5} more failed", "yellow")]
-        if len(run["failed"]) > 5
-        else []
-    )
-    lines += [
-        style(f"  {one['questions']} not asked: {line(one['problem'])}", "yellow")
-        for one in run["unasked"]
-    ]
-    lines += [style(f"  {line(note)}", "yellow") for note in run["notes"]]
+    left = [(line(one["title"]), style(f"  ({line(one['reason'])})", "dim")) for one in run["left"]]
+    lines += [f"  {title}{reason}" for title, reason in left]
+    no = run["turned_down"]
+    lines += [f"  not {one['op']}: {line(one['title'])}  ({line(one['why'])})" for one in no]
+    failed = run["failed"]
+    notes = [f"{line(bad['kind'])}: {line(bad['problem'])}" for bad in failed[:5]]
+    notes += [f"and {len(failed) - 5} more failed"] if len(failed) > 5 else []
+    notes += [f"{one['questions']} not asked: {line(one['problem'])}" for one in run["unasked"]]
+    notes += map(line, run["notes"])
     if run["branch"]:
-        lines.append(
-            style(f"  waits on {line(run['branch'])} for your review: `oneiro review`", "yellow")
-        )
+        notes.append(f"waits on {line(run['branch'])} for your review: `oneiro review`")
+    lines += [style(f"  {note}", "yellow") for note in notes]
     if run["report"]:
         lines.append(style(f"  {line(run['report'])}", "dim"))
     return "\n".join(lines)
@@ -124,20 +107,14 @@ def _answer(face: Face, words: tuple[str, ...]) -> Output:
         if question is None:
             return Output("no question waits", found)
         form = json.dumps(question["schema"].get("properties", {}), ensure_ascii=False, indent=1)
-        text = [
-            face.style(f"{question['kind']}  {question['id']}  ({found['waiting']} wait)", "bold"),
-            safe(question["prompt"]),
-            "",
-            form,
-        ]
-        return Output(
-            "\n".join([*text, f"\n`oneiro dream answer {question['id']} JSON` answers it."]), found
-        )
+        head = f"{question['kind']}  {question['id']}  ({found['waiting']} wait)"
+        text = [face.style(head, "bold"), safe(question["prompt"]), "", form]
+        text.append(f"\n`oneiro dream answer {question['id']} JSON` answers it.")
+        return Output("\n".join(text), found)
     done = face.ops.dream_decide(id=words[0], answer=words[1])
     left = f"{_questions(done['waiting'])} still" if done["waiting"] else "no other question waits"
-    return Output(
-        "\n".join([f"Answered; {left}.", *(_run(run, face.style) for run in done["runs"])]), done
-    )
+    told = [f"Answered; {left}.", *(_run(run, face.style) for run in done["runs"])]
+    return Output("\n".join(told), done)
 
 
 @command("runs")
@@ -148,36 +125,21 @@ def _answer(face: Face, words: tuple[str, ...]) -> Output:
 def runs_(face: Face, since: str | None, until: str | None, loop: str | None, limit: int) -> Output:
     """What the loops did and why, newest first, told by the history alone."""
     found = face.ops.runs(since=since, until=until, loop=loop, limit=limit)
-    none = (
-        "no such run"
-        if since or until or loop
-        else "no loop has decided anything yet (`oneiro dream` runs them now)"
-    )
+    none = "no loop has decided anything yet (`oneiro dream` runs them now)"
+    none = "no such run" if since or until or loop else none
     return Output("\n".join(_past(run, face.style) for run in found["runs"]) or none, found)
 
 
 def _past(run: answers.PastRun, style: Style) -> str:
-    when, gone = str(run["started"])[:16].replace("T", " "), "  [undone]" if run["undone"] else ""
-    said = (
-        line(run["title"])
-        or f"{line(run['loop'])}: {len(run['decisions'])} decisions, ended without a report"
-    )
-    lines = [
-        "  ".join(
-            [
-                style(run["run"], "cyan"),
-                style(when, "dim"),
-                said + style(gone, "yellow"),
-                style(line(run["judge"]), "dim"),
-            ]
-        )
-    ]
+    when, undone = str(run["started"])[:16].replace("T", " "), style("  [undone]", "yellow")
+    unsaid = f"{line(run['loop'])}: {len(run['decisions'])} decisions, ended without a report"
+    said = (line(run["title"]) or unsaid) + (undone if run["undone"] else "")
+    head = style(run["run"], "cyan"), style(when, "dim"), said, style(line(run["judge"]), "dim")
+    lines = ["  ".join(head)]
     for one in run["decisions"]:
-        back = style("  [undone]", "yellow") if one["undone"] and not run["undone"] else ""
-        lines.append(
-            f"    {style(one['commit'][:10], 'cyan')}  {style(one['op'], 'bold')}: "
-            f"{line(one['title'])}  ({line(one['reason'])}){back}"
-        )
+        back = undone if one["undone"] and not run["undone"] else ""
+        what = f"{style(one['op'], 'bold')}: {line(one['title'])}  ({line(one['reason'])}){back}"
+        lines.append(f"    {style(one['commit'][:10], 'cyan')}  {what}")
     return "\n".join(lines)
 
 
@@ -305,13 +267,10 @@ def shown(row: answers.Proposal, style: Style) -> str:
     lines += [f"  why: {line(row['reason'])}"] if row["reason"] else []
     lines += [style(f"  no longer fits: {line(row['stale'])}", "yellow")] if row["stale"] else []
     for change in row["changes"]:
-        keys = "".join(
-            f"  {line(key)}: {line(value) or '(none)'}" for key, value in change["keys"].items()
-        )
-        lines.append(
-            f"  {style('new' if change['is_new'] else 'note', 'bold')} "
-            f"{line(change['title'])}{style(keys, 'dim')}"
-        )
+        facts = change["keys"].items()
+        keys = "".join(f"  {line(key)}: {line(value) or '(none)'}" for key, value in facts)
+        kind = style("new" if change["is_new"] else "note", "bold")
+        lines.append(f"  {kind} {line(change['title'])}{style(keys, 'dim')}")
         lines += [f"    {part}" for part in safe(change["words"]).splitlines()]
     return "\n".join(lines)
 
@@ -401,13 +360,8 @@ class Sitting:
             return self._accept([row["id"]])
         if key == "k":
             kind = (row["loop"], row["op"])
-            return self._accept(
-                [
-                    one["id"]
-                    for one in proposals
-                    if (one["loop"], one["op"]) == kind and one["id"] not in self._settled
-                ]
-            )
+            same = [one["id"] for one in proposals if (one["loop"], one["op"]) == kind]
+            return self._accept([ident for ident in same if ident not in self._settled])
         if key == "r":
             reason = self._ask("Why (empty: no reason)")
             self._tell(self._vault.review_reject(ids=[row["id"]], reason=reason))
@@ -425,13 +379,7 @@ class Sitting:
         """The note it is about (one that stays in force), as the person has it, is accepted in its
         place."""
         changes = [change for change in row["changes"] if change["text"]]
-        changes.sort(
-            key=lambda change: (
-                not change["is_new"],
-                not change["words"],
-                "status" in change["keys"],
-            )
-        )
+        changes.sort(key=lambda one: (not one["is_new"], not one["words"], "status" in one["keys"]))
         if not changes:
             raise InvalidInput("there is no text to edit", hint="Accept or reject it.")
         text = self._edit(changes[0]["text"])

@@ -53,9 +53,8 @@ def init_(face: Face, path: str | None, here: bool, workflows: bool, no_wait: bo
             "with --here."
         )
     with terminal.Waiting("making the vault", True, shows=not face.json).ticks() as sign:
-        from oneiro_vault.app import (
-            init_vault,
-        )  # half a second on a busy machine, which the sign covers
+        # half a second on a busy machine, which the sign covers
+        from oneiro_vault.app import init_vault
 
         made = init_vault(place, here, sign.count, workflows)
     face.vault = str(made["vault"])
@@ -63,24 +62,16 @@ def init_(face: Face, path: str | None, here: bool, workflows: bool, no_wait: bo
     state = _index(face, made["notes"])
     if state["owner"] and not no_wait and not face.json and os.isatty(terminal.ERR):
         state |= {"embedding": _embed(face, state["embedding"])}
-    told = {
-        name: state[name]
-        for name in ("unreadable", "partial", "broken", "language", "embedding", "waiting")
-    }
-    return Output(_told(made, state), {**made, "indexed": state["notes"], **told})
+    names = "unreadable partial broken language embedding waiting".split()
+    told = {"indexed": state["notes"]} | {name: state[name] for name in names}
+    return Output(_told(made, state), {**made, **told})
 
 
 def _index(face: Face, notes: int) -> dict[str, Any]:
     """What the index holds; `waiting`: why that is not all yet. A vault without notes waits for
     nobody."""
-    nothing: dict[str, Any] = {
-        "notes": 0,
-        "unreadable": [],
-        "partial": [],
-        "broken": [],
-        "language": None,
-    }
-    nothing |= {"embedding": None, "waiting": None, "owner": False}
+    nothing: dict[str, Any] = dict.fromkeys(("language", "embedding", "waiting"))
+    nothing |= {"notes": 0, "unreadable": [], "partial": [], "broken": [], "owner": False}
     if not notes:
         face.session().begin()
         return nothing
@@ -118,46 +109,28 @@ def _told(made: Mapping[str, Any], state: Mapping[str, Any]) -> str:
     }
     text = [f"The vault is {made['vault']}"]
     if made["outer"]:
-        text.append(
-            f"It is a repository of its own; the one around it ({made['outer']}) was told to "
-            f"ignore it (.git/info/exclude)."
-        )
+        around = f"It is a repository of its own; the one around it ({made['outer']})"
+        text.append(f"{around} was told to ignore it (.git/info/exclude).")
     if state["waiting"]:
-        text.append(
-            f"Its {made['notes']} notes are not indexed yet: {line(state['waiting'])}. `oneiro "
-            f"status` shows how far it is."
-        )
+        why = f"Its {made['notes']} notes are not indexed yet: {line(state['waiting'])}"
+        text.append(f"{why}. `oneiro status` shows how far it is.")
     elif made["notes"]:
         text.append(f"{state['notes']} notes are indexed; not a byte of them was changed.")
     if state["broken"]:
-        text.append(
-            f"Of {_files(len(state['broken']), 'note')} the frontmatter is broken; the words are "
-            f"found (`oneiro check`)."
-        )
-    text += _listed(
-        f"{_files(len(lost))} could not be read as notes (they stay as they are):",
-        list(lost.values()),
-    )
-    text += _listed(
-        f"{_files(len(waiting))} can be read and found, but not committed without you:",
-        list(waiting.values()),
-    )
+        of = _files(len(state["broken"]), "note")
+        text.append(f"Of {of} the frontmatter is broken; the words are found (`oneiro check`).")
+    text += _listed("could not be read as notes (they stay as they are):", list(lost.values()))
+    asks = "can be read and found, but not committed without you:"
+    text += _listed(asks, list(waiting.values()))
     if state["partial"]:
-        text.append(
-            f"Of {few([line(path) for path in state['partial']])} only the beginning is searched."
-        )
+        partial = few([line(path) for path in state["partial"]])
+        text.append(f"Of {partial} only the beginning is searched.")
     if state["language"]:
         text.append(line(state["language"]))
     if state["embedding"]:
-        rest = (
-            "the owner process goes on with the rest"
-            if state["owner"]
-            else "the next recall waits for the rest"
-        )
-        text.append(
-            f"Keywords find them now; for recall by meaning {embedded(state['embedding'])}, and "
-            f"{rest} (`oneiro status`)."
-        )
+        who = "the owner process goes on with" if state["owner"] else "the next recall waits for"
+        far = f"for recall by meaning {embedded(state['embedding'])}"
+        text.append(f"Keywords find them now; {far}, and {who} the rest (`oneiro status`).")
     text.append(f'Next: cd {made["vault"]} && oneiro remember "The first thing worth keeping."')
     return "\n".join([*text, HINT])
 
@@ -169,7 +142,7 @@ def _files(count: int, name: str = "file") -> str:
 def _listed(head: str, found: Sequence[Mapping[str, str]]) -> list[str]:
     text = [f"  {line(entry['path'])}: {line(entry['reason'])}" for entry in found[:_SHOWN]]
     text += [f"  … and {len(found) - _SHOWN} more (`oneiro status`)"] if len(found) > _SHOWN else []
-    return [head, *text] if found else []
+    return [f"{_files(len(found))} {head}", *text] if found else []
 
 
 @command("completion")

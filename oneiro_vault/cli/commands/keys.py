@@ -56,20 +56,10 @@ def add_(face: Face, role: str, name: str, expires: str | None) -> Output:
     secret, key = access.keys.add(role, name, _moment(expires, access.clock()) if expires else None)
     access.audit.write("local", "add key", "ok", key=key.id, role=role)
     until = f", until {_day(key.expires)}" if key.expires else ""
-    note = (
-        f"Key {key.id}, {role}{until}. It cannot be shown again; `oneiro keys revoke {key.id}` "
-        f"ends it."
-    )
-    found = {
-        "schema": 1,
-        "id": key.id,
-        "key": secret,
-        "role": role,
-        "name": name,
-        "created": key.created,
-        "expires": key.expires,
-    }
-    return Output(secret, found, note)
+    ends = f"`oneiro keys revoke {key.id}` ends it."
+    note = f"Key {key.id}, {role}{until}. It cannot be shown again; {ends}"
+    found = {"schema": 1, "id": key.id, "key": secret, "role": role, "name": name}
+    return Output(secret, found | {"created": key.created, "expires": key.expires}, note)
 
 
 @keys_.command("list", cls=Command)
@@ -78,20 +68,12 @@ def list_(face: Face) -> Output:
     """Keys and programs that were let in, and when each came last."""
     found = _access(face).listing()
     rows = [_row(key, _state(key), line(key["name"])) for key in found["keys"]]
-    rows += [
-        _row(
-            grant,
-            f"until {_day(grant['expires'])}",
-            f"{line(grant['name'])} at {line(grant['host'])}",
-        )
-        for grant in found["grants"]
-    ]
-    login = (
-        ""
-        if found["login"]
-        else "No password is set, so no program can log in (`oneiro keys login`)."
-    )
-    return Output("\n".join(rows) or "There are no keys.", found, login)
+    for grant in found["grants"]:
+        name = f"{line(grant['name'])} at {line(grant['host'])}"
+        rows.append(_row(grant, f"until {_day(grant['expires'])}", name))
+    login = "No password is set, so no program can log in (`oneiro keys login`)."
+    rows = rows or ["There are no keys."]
+    return Output("\n".join(rows), found, "" if found["login"] else login)
 
 
 @keys_.command("revoke", cls=Command)
@@ -101,10 +83,8 @@ def revoke_(face: Face, which: str) -> Output:
     """End a key (its id or name), or what a program was granted (its id), at once."""
     found = _access(face).revoke(which)
     ended = found["revoked"]
-    return Output(
-        f"Ended {ended['kind']} {ended['id']} ({ended['role']}) {line(ended['name'])}".rstrip(),
-        found,
-    )
+    text = f"Ended {ended['kind']} {ended['id']} ({ended['role']}) {line(ended['name'])}"
+    return Output(text.rstrip(), found)
 
 
 @keys_.command("login", cls=Command)
@@ -120,10 +100,8 @@ def login_(face: Face, remove: bool) -> Output:
     access = _access(face)
     if remove:
         existed = access.login.remove()
-        return Output(
-            "Nobody can log in any more." if existed else "No password was set.",
-            {"schema": 1, "login": False},
-        )
+        text = "Nobody can log in any more." if existed else "No password was set."
+        return Output(text, {"schema": 1, "login": False})
     access.login.set(_password())
     access.audit.write("local", "set password", "ok")
     return Output("The password is set.", {"schema": 1, "login": True})

@@ -30,11 +30,7 @@ def doctor_(face: Face, fix: bool) -> Output:
     """Say what is wrong with the vault, its indexes and this machine, and whether conversations in
     this folder are captured."""
     found = face.ops.doctor(fix=fix, cwd=face.request.cwd)
-    bad = [
-        problem
-        for problem in found["problems"]
-        if problem["level"] == "error" and not problem["fixed"]
-    ]
+    bad = any(one["level"] == "error" and not one["fixed"] for one in found["problems"])
     shown = [problem for problem in found["problems"] if not problem.get("verbose") or face.verbose]
     text = render.problems(shown, face.style) or "Everything is in order."
     notes = [
@@ -46,21 +42,14 @@ def doctor_(face: Face, fix: bool) -> Output:
 
 def _permission(found: answers.CaptureHere) -> str:
     folder, marker = line(found["folder"]), line(found["marker"] or "")
+    why = f"{marker} forbids it" if marker else "no .oneiro-capture here or above"
     if found["problem"]:
-        return (
-            f"Conversations in {folder} are not captured: {marker} does not count, "
-            f"{line(found['problem'])}"
-        )
-    if not found["allowed"]:
-        return (
-            f"Conversations in {folder} are not captured: "
-            f"{f'{marker} forbids it' if marker else 'no .oneiro-capture here or above'}"
-        )
+        why = f"{marker} does not count, {line(found['problem'])}"
+    if found["problem"] or not found["allowed"]:
+        return f"Conversations in {folder} are not captured: {why}"
     facts = {"vault": found["vault"], "project": found["project"]}
-    named = [f"{name} {line(value)}" for name, value in facts.items() if value]
-    return f"Conversations in {folder} are captured: {marker}" + (
-        f" ({', '.join(named)})" if named else ""
-    )
+    named = ", ".join(f"{name} {line(value)}" for name, value in facts.items() if value)
+    return f"Conversations in {folder} are captured: {marker}{f' ({named})' if named else ''}"
 
 
 @command("check")
@@ -91,11 +80,8 @@ def check_(face: Face, format_: str, fix: bool, yes: bool) -> Output:
         return Output(render.workflow_commands(found["problems"]), found, code=1 if bad else 0)
     wrong = sum(problem["level"] != "info" for problem in found["problems"])
     summary = f"{found['notes']} notes, {wrong or 'no'} problem{'' if wrong == 1 else 's'}"
-    return Output(
-        "\n".join(filter(None, [render.problems(found["problems"], face.style), summary])),
-        found,
-        code=1 if bad else 0,
-    )
+    text = [render.problems(found["problems"], face.style), summary]
+    return Output("\n".join(filter(None, text)), found, code=1 if bad else 0)
 
 
 def _mended(face: Face, yes: bool) -> Output:
@@ -107,11 +93,8 @@ def _mended(face: Face, yes: bool) -> Output:
             found, diffs = face.ops.mend(yes=True), ""
     count = len(found["mends"])
     notes = "1 note" if count == 1 else f"{count} notes"
-    said = (
-        f"Mended {notes}."
-        if found["done"]
-        else f"{notes} can be mended so; nothing was changed (--yes does it)."
-    )
+    said = f"{notes} can be mended so; nothing was changed (--yes does it)."
+    said = f"Mended {notes}." if found["done"] else said
     if not count:
         said = "There is nothing that quotes alone would mend."
     left = [line(path) for path in found["left"]]
@@ -162,19 +145,10 @@ def adopt_(face: Face, paths: tuple[str, ...]) -> Output:
     text = [f"Adopted {line(entry['path'])} as {entry['id']}" for entry in found["adopted"]]
     note = [f"Skipped {line(entry['path'])}: {line(entry['reason'])}" for entry in found["skipped"]]
     codes = {entry["code"] for entry in found["skipped"]}
-    code = (
-        NotFound.exit_code
-        if "missing" in codes
-        else InvalidInput.exit_code
-        if "unreadable" in codes
-        else 0
-    )
-    return Output(
-        "\n".join(text) or "No note got an id: every one that can be read has one already.",
-        found,
-        "\n".join(note),
-        code,
-    )
+    code = InvalidInput.exit_code if "unreadable" in codes else 0
+    code = NotFound.exit_code if "missing" in codes else code
+    text = text or ["No note got an id: every one that can be read has one already."]
+    return Output("\n".join(text), found, "\n".join(note), code)
 
 
 def _inside(face: Face, path: str) -> str:
@@ -225,17 +199,8 @@ def _purged(
     purge = plan_purge(app, ids, matching)
     terminal.emit(terminal.OUT, terminal.encode(settled("\n".join(_plan(purge.shown()))) + "\n"))
     name = root.resolve().name
-    if (
-        str(
-            click.prompt(
-                f"Type the name of the vault ({line(name)}) to go on",
-                default="",
-                show_default=False,
-                err=True,
-            )
-        )
-        != name
-    ):
+    question = f"Type the name of the vault ({line(name)}) to go on"
+    if str(click.prompt(question, default="", show_default=False, err=True)) != name:
         raise InvalidInput("that is not the name of the vault", kept=_KEPT)
     return _told(purge.run(sign.count))
 
@@ -261,20 +226,13 @@ def _alone(face: Face, root: Path) -> Iterator[App]:
 
 
 def _plan(found: Mapping[str, Any]) -> list[str]:
-    text = (
-        [f"These go, with all of their history ({len(found['memories'])}):"]
-        if found["memories"]
-        else []
-    )
-    text += [f"  {one['id']}  {line(one['title'])}" for one in found["memories"]]
-    text += [
-        "It was found in:",
-        *(f"  {count:>7}  {kind}" for kind, count in found["found"].items()),
-    ]
-    text += _listed(
-        "These notes say some of the same and stay (name them as well, or use --matching):",
-        found["also"],
-    )
+    gone = found["memories"]
+    text = [f"These go, with all of their history ({len(gone)}):"] if gone else []
+    text += [f"  {one['id']}  {line(one['title'])}" for one in gone]
+    text += ["It was found in:"]
+    text += [f"  {count:>7}  {kind}" for kind, count in found["found"].items()]
+    also = "These notes say some of the same and stay (name them as well, or use --matching):"
+    text += _listed(also, found["also"])
     text += _listed("git does not know these files; they are yours to remove:", found["untouched"])
     text += [
         "Every commit gets a new id; reflogs are cleared; nothing that is kept holds what goes. "

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -47,28 +47,20 @@ def capture_(face: Face, file: str | None, pending: bool, **given: Any) -> Outpu
         if file or any(given.values()):
             raise click.UsageError("--pending goes alone.")
         found = face.ops.collect()
-        return Output(
-            f"Captures stored: {found['stored']}, waiting: {found['left']}, set aside: "
-            f"{found['aside']}.",
-            found,
-        )
+        text = f"Captures stored: {found['stored']}, waiting: {found['left']}"
+        return Output(f"{text}, set aside: {found['aside']}.", found)
     if file is None and sys.stdin.isatty():
         raise click.UsageError("Give a FILE, or - for standard input.")
-    read = (
-        [{"text": from_stdin()}]
-        if file in (None, "-")
-        else _file(Path(face.request.cwd, str(file)), face.request.env, given["when"])
-    )
+    if file in (None, "-"):
+        read = [{"text": from_stdin()}]
+    else:
+        read = _file(Path(face.request.cwd, str(file)), face.request.env, given["when"])
     done = []
     for one in read:
         if given["kind"] or "kind" in one:
             one.setdefault("client", FILE)
-        done.append(
-            face.ops.capture(
-                actor="user",
-                **one | {name: value for name, value in given.items() if value},
-            )
-        )
+        one |= {name: value for name, value in given.items() if value}
+        done.append(face.ops.capture(actor="user", **one))
     rows = [row for one in done for row in one["captures"]]
     told = [
         f"Captured already: {row['id']}"
@@ -87,9 +79,8 @@ def _file(path: Path, env: Mapping[str, str], when: str | None) -> list[dict[str
     try:
         if path.suffix == ".jsonl":
             turns, _ = transcripts.read(str(path))
-            common = {"kind": "session", "session": path.stem.removeprefix("rollout-")} | _client(
-                path, env
-            )
+            common = {"kind": "session", "session": path.stem.removeprefix("rollout-")}
+            common |= _client(path, env)
             parts = [_conversation(part) for part in ([turns] if when else _days(turns))]
             if found := [common | part for part in parts if part["text"]]:
                 return found
@@ -114,12 +105,11 @@ def _days(turns: list[transcripts.Turn]) -> list[list[transcripts.Turn]]:
     for turn in turns:
         when = turn.when if epoch(turn.when) is not None else when
         timed.append(transcripts.Turn(turn.role, turn.text, when))
-    return [
-        list(day)
-        for _, day in groupby(
-            timed, lambda turn: datetime.fromtimestamp(epoch(turn.when) or 0.0).astimezone().date()
-        )
-    ]
+
+    def day(turn: transcripts.Turn) -> date:
+        return datetime.fromtimestamp(epoch(turn.when) or 0.0).astimezone().date()
+
+    return [list(turns) for _, turns in groupby(timed, day)]
 
 
 def _client(path: Path, env: Mapping[str, str]) -> dict[str, str]:
@@ -129,15 +119,10 @@ def _client(path: Path, env: Mapping[str, str]) -> dict[str, str]:
         "claude-code": Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude"),
         "codex": Path(env.get("CODEX_HOME") or home / ".codex"),
     }
-    real = path.resolve()
-    return next(
-        (
-            {"client": name}
-            for name, folder in folders.items()
-            if real.is_relative_to(folder.resolve())
-        ),
-        {},
-    )
+    for name, folder in folders.items():
+        if path.resolve().is_relative_to(folder.resolve()):
+            return {"client": name}
+    return {}
 
 
 @command("hook")
@@ -162,10 +147,8 @@ def mcp_(face: Face) -> Output:
     """Serve the vault's tools to a model's program over standard input and output."""
     face.at_home()
     if face.no_daemon:
-        raise InvalidInput(
-            "mcp is a way to the owner process and cannot do without it",
-            hint="Leave --no-daemon out.",
-        )
+        text = "mcp is a way to the owner process and cannot do without it"
+        raise InvalidInput(text, hint="Leave --no-daemon out.")
     root = face.root
     face.json = face.verbose = False  # standard output is for messages
     from oneiro_vault.cli import bridge
@@ -230,30 +213,28 @@ def setup_(
     from oneiro_vault import app
 
     here = Path(face.request.cwd)
-    folder = (
-        None
-        if capture in (None, "no")
-        else here
-        if capture == "here"
-        else here / Path(str(capture)).expanduser()
-    )
-    wanted = "no" if no_judge else judge
+    folder = None
+    if capture not in (None, "no"):
+        folder = here if capture == "here" else here / Path(str(capture)).expanduser()
     asks = not (remove or dry_run or face.json) and sys.stdin.isatty() and sys.stdout.isatty()
     found = app.setup_client(
         client,
         None if remove else _vault(face),
         face.request.env,
-        judge=wanted,
+        judge="no" if no_judge else judge,
         capture=folder,
         offer=here if capture is None else None,
-        ask=(lambda question: click.confirm(line(question), default=True, err=True))
-        if asks
-        else None,
+        ask=_confirmed if asks else None,
         dry_run=dry_run,
     )
     broken = [check for check in found["checks"] if not check["ok"]]
-    told = _dry(found) if dry_run else _told(found, markers.find(str(folder or here)), face.style)
+    diffs = "".join(file["diff"] for file in found["files"]) or "Nothing would change."
+    told = diffs if dry_run else _told(found, markers.find(str(folder or here)), face.style)
     return Output(told, found, code=1 if broken else 0)
+
+
+def _confirmed(question: str) -> bool:
+    return click.confirm(line(question), default=True, err=True)
 
 
 def _vault(face: Face) -> Path:
@@ -272,11 +253,6 @@ def _vault(face: Face) -> Path:
             hint="Rename the folder.",
         ) from None
     return root
-
-
-def _dry(found: Mapping[str, Any]) -> str:
-    diffs = "".join(file["diff"] for file in found["files"])
-    return diffs or "Nothing would change."
 
 
 def _told(found: Mapping[str, Any], marker: markers.Marker, style: Style) -> str:
@@ -321,7 +297,5 @@ def _checked(check: Mapping[str, Any], style: Style) -> str:
         what = "the configured server does not answer"
         return f"{style('failed', 'red')}    {what}: {line(check['reason'])}"
     server = line(f"{check['server']} {check['version']}")
-    return (
-        f"{style('checked', 'green')}   the configured server answered: {server}, "
-        f"{len(check['tools'])} tools, {check['seconds']} s"
-    )
+    said = f"the configured server answered: {server}, {len(check['tools'])} tools"
+    return f"{style('checked', 'green')}   {said}, {check['seconds']} s"

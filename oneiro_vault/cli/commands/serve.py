@@ -56,22 +56,15 @@ def serve_(
         tell({"error": error.to_dict()})
         raise
     except Exception as error:
-        text = (
-            f"the owner could not open the vault: {type(error).__name__}: {line(str(error))[:200]}"
+        why = f"{type(error).__name__}: {line(str(error))[:200]}"
+        problem = OwnerProblem(
+            f"the owner could not open the vault: {why}",
+            kept="Your notes are as they were.",
+            hint="The details are in .oneiro/logs/.",
         )
-        tell(
-            {
-                "error": OwnerProblem(
-                    text,
-                    kept="Your notes are as they were.",
-                    hint="The details are in .oneiro/logs/.",
-                ).to_dict()
-            }
-        )
+        tell({"error": problem.to_dict()})
         raise
-    if (
-        http and reason == SETTINGS_CHANGED
-    ):  # what a person started for other machines comes back with the new settings
+    if http and reason == SETTINGS_CHANGED:  # it comes back with the new settings
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     return Output(f"Stopped: {reason}.", {"schema": 1, "reason": reason})
 
@@ -93,9 +86,8 @@ def _owner(
     index = Path(locations.index_dir(str(root), settings["index.dir"]))
 
     def open_app() -> Any:
-        from oneiro_vault.app import (
-            App,
-        )  # most of what an owner loads: it says meanwhile that it is there
+        # most of what an owner loads: it says meanwhile that it is there
+        from oneiro_vault.app import App
 
         return App.open(root, settings, owner=True)
 
@@ -150,16 +142,14 @@ def status_(face: Face) -> Output:
     """Is everything indexed, and does an owner process run? Starts none."""
     found = face.running.status()
     owner = face.session(start=False).owner()
-    also = f", also at {line(owner['http'])}/mcp" if owner and "http" in owner else ""
-    runs = (
-        f"process {owner['pid']}, version {owner['version']}{also}"
-        if owner
-        else "none is running (a command starts one)"
-    )
+    runs = "none is running (a command starts one)"
+    if owner:
+        runs = f"process {owner['pid']}, version {owner['version']}"
+        runs += f", also at {line(owner['http'])}/mcp" if "http" in owner else ""
+    notes = f"{found['chunks']} chunks, {found['pending']} wait for a vector"
     text = [
         f"vault    {line(found['vault'])}",
-        f"notes    {found['notes']} ({found['chunks']} chunks, {found['pending']} wait for a "
-        f"vector, {found['behind']} commits behind)",
+        f"notes    {found['notes']} ({notes}, {found['behind']} commits behind)",
         f"model    {line(str(found['model']))}",
         f"owner    {runs}",
     ]
@@ -173,23 +163,14 @@ def status_(face: Face) -> Output:
     text += [f"busy     {line(found['busy'])}"] if found["busy"] else []
     text += [f"gone     {line(found['gone'])}"] if found["gone"] else []
     text += [f"rewritten {line(found['rewritten'])}"] if found["rewritten"] else []
-    text += [
-        f"unreadable {line(entry['path'])}: {line(entry['reason'])}"
-        for entry in found["unreadable"]
-    ]
-    if broken := [line(path) for path in found["broken"]]:
-        text.append(
-            f"broken   {few(broken)}: the frontmatter cannot be read, the words are found "
-            f"(`oneiro check` says more)"
-        )
+    text += [f"unreadable {line(e['path'])}: {line(e['reason'])}" for e in found["unreadable"]]
+    if broken := few([line(path) for path in found["broken"]]):
+        found_all_the_same = "the words are found (`oneiro check` says more)"
+        text.append(f"broken   {broken}: the frontmatter cannot be read, {found_all_the_same}")
     text += [f"language {line(found['language'])}"] if found["language"] else []
-    text += [
-        f"partial {line(path)}: too long; only its beginning is searched"
-        for path in found["partial"]
-    ]
-    text += [
-        f"not committed {line(entry['path'])}: {line(entry['reason'])}" for entry in found["held"]
-    ]
+    short = "too long; only its beginning is searched"
+    text += [f"partial {line(path)}: {short}" for path in found["partial"]]
+    text += [f"not committed {line(e['path'])}: {line(e['reason'])}" for e in found["held"]]
     return Output("\n".join(text), {**found, "owner": owner})
 
 
@@ -199,16 +180,11 @@ def _dreams(found: answers.DreamState) -> list[str]:
     who = line(judge["title"]) + (f"; {answered}" if judge["ready"] or found["answered"] else "")
     text = [f"judge    {who}"]
     text += [f"judge    {line(judge['problem'])}"] if judge["problem"] else []
-    text.append(
-        f"waiting  {found['captures']} captures to be encoded, {found['questions']} questions to "
-        f"be answered"
-    )
-    text.append(
-        f"last run {found['ended']}: {'; '.join(did)}"
-        if found["ended"]
-        else "last run none yet (`oneiro dream` runs the loops now)"
-    )
-    return text
+    captures, questions = found["captures"], found["questions"]
+    text.append(f"waiting  {captures} captures to be encoded, {questions} questions to be answered")
+    last = f"{found['ended']}: {'; '.join(did)}"
+    none = "none yet (`oneiro dream` runs the loops now)"
+    return [*text, f"last run {last if found['ended'] else none}"]
 
 
 def prompted(found: Mapping[str, int]) -> list[str]:
@@ -218,12 +194,9 @@ def prompted(found: Mapping[str, int]) -> list[str]:
         "nothing": "had nothing that fits",
         "missed": "missed the deadline",
         "unreached": "found no owner",
+        "off": "were not asked about (inject.tokens is 0)",
     }
-    told = [
-        f"{found[name]} {said}"
-        for name, said in (words | {"off": "were not asked about (inject.tokens is 0)"}).items()
-        if found[name]
-    ]
+    told = [f"{found[name]} {said}" for name, said in words.items() if found[name]]
     return [f"today {', '.join(told)}"] if told else []
 
 
@@ -255,11 +228,8 @@ def watch_(face: Face) -> Output:
 
     def show(event: str, _done: int, _total: int) -> None:
         if event:
-            text = (
-                _event(event)
-                if face.json
-                else (safe(event) if os.isatty(terminal.OUT) else event) + "\n"
-            )
+            shown = safe(event) if os.isatty(terminal.OUT) else event
+            text = _event(event) if face.json else f"{shown}\n"
             terminal.emit(terminal.OUT, terminal.encode(text))
 
     found = face.ops.watch(progress=show)

@@ -17,14 +17,16 @@ from oneiro_vault.cli.terminal import Waiting
 from oneiro_vault.errors import few
 
 _SHOWN: Final = 20
+_FORGET: Final = "was forgotten on one side, only a machine had changed it on the other: goes away"
 _WORDS: Final = {
-    "take": "comes here",
-    "send": "goes there",
-    "merge": "changed on both sides, merged",
-    "forget": "was forgotten on one side, only a machine had changed it on the other: goes away",
-    "revive": "was taken away on one side and changed on the other: stays",
-    "rename": "gets a name of its own",
+    "take": ("came", "comes here"),
+    "send": ("sent", "goes there"),
+    "merge": ("merged", "changed on both sides, merged"),
+    "forget": ("forgotten", _FORGET),
+    "revive": ("kept", "was taken away on one side and changed on the other: stays"),
+    "rename": ("renamed", "gets a name of its own"),
 }
+"""What is done with a file -> how it is counted, how it is told."""
 
 
 @command("sync")
@@ -41,34 +43,20 @@ def sync_(face: Face, dry_run: bool, yes: bool) -> Output:
 
 
 def _told(found: answers.Synced) -> list[str]:
+    text, counted, remote = _listed(found), _counted(found), line(found["remote"] or "")
     if found["offline"]:
         since = f"The last sync was {found['last']}." if found["last"] else "There was none before."
-        came = (
-            f" {_counted(found)} before that; what is here alone goes there next time."
-            if found["actions"] or found["late"]
-            else ""
-        )
-        return [*_listed(found), f"Offline: {line(found['offline'])}.{came} {since}"]
-    text = _listed(found)
+        came = f" {counted} before that; what is here alone goes there next time."
+        came = came if found["actions"] or found["late"] else ""
+        return [*text, f"Offline: {line(found['offline'])}.{came} {since}"]
     if found["dry_run"]:
         edits = f", after {found['edits']} uncommitted edits" if found["edits"] else ""
-        return [
-            *text,
-            f"{_counted(found)} would happen with {line(found['remote'])}{edits}. Nothing was "
-            f"changed.",
-        ]
-    text += (
-        [f"The history that was replaced there is kept as {line(found['rescued'])}."]
-        if found["rescued"]
-        else []
-    )
+        return [*text, f"{counted} would happen with {remote}{edits}. Nothing was changed."]
+    if found["rescued"]:
+        text.append(f"The history that was replaced there is kept as {line(found['rescued'])}.")
     text += _clashes([action["path"] for action in found["actions"] if action["clashes"]])
-    return [
-        *text,
-        *_stays(found["stays"]),
-        *map(line, found["loosened"]),
-        f"In step with {line(found['remote'])}: {_counted(found)}.",
-    ]
+    text += [*_stays(found["stays"]), *map(line, found["loosened"])]
+    return [*text, f"In step with {remote}: {counted}."]
 
 
 def _stays(files: Sequence[answers.Refused]) -> list[str]:
@@ -83,19 +71,11 @@ def _clashes(paths: Sequence[str]) -> list[str]:
     """Only notes can show a callout and bear a flag."""
     notes = [path for path in paths if path[-3:].lower() == ".md"]
     said = "1 note says" if len(notes) == 1 else f"{len(notes)} notes say"
-    told = (
-        [
-            f"{said} both things now, marked [!conflict]: `oneiro flags` lists what has to be "
-            f"settled."
-        ]
-        if notes
-        else []
-    )
+    said += " both things now, marked [!conflict]: `oneiro flags` lists what has to be settled."
     other = few([line(path) for path in paths if path not in notes])
     where = "The other version is in it as comments, or beside it."
-    return told + (
-        [f"Changed on both sides in one place, look there: {other}. {where}"] if other else []
-    )
+    there = f"Changed on both sides in one place, look there: {other}. {where}"
+    return ([said] if notes else []) + ([there] if other else [])
 
 
 def _listed(found: answers.Synced) -> list[str]:
@@ -105,39 +85,22 @@ def _listed(found: answers.Synced) -> list[str]:
 
 
 def _late(one: answers.LateRun) -> str:
-    stays = (
-        f", {one['left']} of its decisions stay: their notes were changed since"
-        if one["left"]
-        else ""
-    )
-    kept = f" (with it the vault was {line(one['kept'])})" if one["kept"] else ""
-    return (
-        f"  the run {line(one['run'])} of {line(one['loop'])} gives way, "
-        f"{line(one['why'])}{stays}{kept}"
-    )
+    said = f"  the run {line(one['run'])} of {line(one['loop'])} gives way, {line(one['why'])}"
+    if one["left"]:
+        said += f", {one['left']} of its decisions stay: their notes were changed since"
+    return said + (f" (with it the vault was {line(one['kept'])})" if one["kept"] else "")
 
 
 def _counted(found: answers.Synced) -> str:
-    counts = Counter(action["action"] for action in found["actions"])
-    names = {
-        "take": "came",
-        "send": "sent",
-        "merge": "merged",
-        "forget": "forgotten",
-        "revive": "kept",
-        "rename": "renamed",
-    }
-    return (
-        ", ".join(f"{count} {names[doing]}" for doing, count in sorted(counts.items()))
-        or "nothing new"
-    )
+    counts = sorted(Counter(action["action"] for action in found["actions"]).items())
+    return ", ".join(f"{count} {_WORDS[doing][0]}" for doing, count in counts) or "nothing new"
 
 
 def _action(action: answers.SyncAction) -> str:
     to, was = action["path"], action["was"]
     name = f"{line(was)} → {line(to)}" if to and was and to != was else line(to or was or "")
     gone = " (taken away)" if not to and action["action"] in ("take", "send") else ""
-    return f"  {name}: {_WORDS[action['action']]}{gone}"
+    return f"  {name}: {_WORDS[action['action']][1]}{gone}"
 
 
 @command("clone")
@@ -154,10 +117,7 @@ def clone_(face: Face, url: str, path: str) -> Output:
     with Waiting(aloud=True, shows=not face.json) as sign:
         made = clone_vault(url, place, load(None, face.request.env, strict=False), sign.count)
     face.vault = str(made["vault"])
-    hint = (
-        ""
-        if made["is_vault"]
-        else f"It is no vault yet: cd {line(made['vault'])} && oneiro init --here"
-    )
     text = f"The copy of {line(made['url'])} is {line(made['vault'])}: {made['notes']} notes."
-    return Output("\n".join(filter(None, [text, hint])), made)
+    if not made["is_vault"]:
+        text += f"\nIt is no vault yet: cd {line(made['vault'])} && oneiro init --here"
+    return Output(text, made)

@@ -228,6 +228,8 @@ def _key(ident: str, entry: Mapping[str, Any]) -> Key:
     )
 
 
+SCOPES: Final[dict[str, str]] = {"vault:read": "reader", "vault:write": "writer"}
+"""What a program may ask for -> the role that gives it. Writing includes reading."""
 CODE_SECONDS: Final = 60.0
 CODE, ACCESS, REFRESH = "onc", "ona", "onr"
 MOST_GRANTS: Final = 300
@@ -263,15 +265,8 @@ class Grant:
     expires: float
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """What the token endpoint hands out; `seconds` is how long `access` is good."""
-
-    access: str
-    refresh: str
-    seconds: int
-    role: str
-    grant: str
+Tokens = Mapping[str, Any]
+"""What the token endpoint answers."""
 
 
 class Grants:
@@ -372,14 +367,14 @@ class Grants:
         fresh = [(known, until) for known, until in entry["access"].items() if until > now]
         entry["access"] = dict(fresh[-_MOST_ACCESS:]) | {digest(access): now + self.access_seconds}
         entry["refresh"], entry["expires"] = digest(refresh), now + self.refresh_seconds
-        name, role = digest(family)[:SHORT], entry["terms"][3]
-        return Tokens(
-            f"{ACCESS}_{family}_{access}",
-            f"{REFRESH}_{family}_{refresh}",
-            int(self.access_seconds),
-            role,
-            name,
-        )
+        role = entry["terms"][3]
+        return {
+            "access_token": f"{ACCESS}_{family}_{access}",
+            "token_type": "Bearer",
+            "expires_in": int(self.access_seconds),
+            "refresh_token": f"{REFRESH}_{family}_{refresh}",
+            "scope": " ".join(name for name, gives in SCOPES.items() if gives in ("reader", role)),
+        }
 
     def check(self, token: str) -> Grant | None:
         """The grant an access token belongs to, if it is good now. Raises DiskProblem."""

@@ -4,17 +4,18 @@ without a lock."""
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final
 
 from filelock import FileLock, Timeout
 
 from oneiro_vault.errors import DiskProblem, LockTimeout
+from oneiro_vault.vault.write import disk
 
 Json = dict[str, Any]
 """What lies in a file."""
@@ -65,7 +66,7 @@ class Store:
         private_folder(self.path.parent)
         with self._thread, self._alone():
             before = self._load()
-            draft = json.loads(json.dumps(before))
+            draft = deepcopy(before)
             yield draft
             if draft != before:
                 self._replace(draft, durable)
@@ -127,18 +128,14 @@ class Store:
 
     def _replace(self, data: Json, durable: bool) -> None:
         draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
+        text = json.dumps(data, ensure_ascii=False, indent=1)
         try:
-            born = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with open(born, "wb") as file:  # noqa: PTH123 - born private
-                file.write(
-                    json.dumps(data, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
-                )
-                file.flush()
-                if durable:
-                    os.fsync(file.fileno())
+            disk.write_new(str(draft), text.encode("utf-8", "surrogatepass"), 0o600)
+            if durable:
+                disk.sync([str(draft)])
             draft.replace(self.path)
             if durable:
-                _sync_folder(self.path.parent)
+                disk.sync([str(self.path.parent)])
         except OSError as error:
             with suppress(OSError):
                 draft.unlink()
@@ -147,11 +144,3 @@ class Store:
                 kept=_KEPT,
                 hint="Is the disk full?",
             ) from error
-
-
-def _sync_folder(folder: Path) -> None:
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)

@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, urlencode, urlsplit
 
 from oneiro_vault.errors import InvalidInput, OAuthRefusal, UnknownClient, shown
 from oneiro_vault.http.auth.access_tokens import (
+    SCOPES,
     Grants,
     Terms,
     Tokens,
@@ -81,12 +82,11 @@ def _same_but_port(requested: str, known: str) -> bool:
         one, other = parse(requested), parse(known)
     except OAuthRefusal:
         return False
-    both_loopback = (
-        one.scheme == other.scheme == "http"
-        and one.hostname == other.hostname
-        and one.hostname in LOOPBACK
+    same_but_port = all(
+        getattr(one, name) == getattr(other, name)
+        for name in ("scheme", "hostname", "path", "query")
     )
-    return both_loopback and (one.path, one.query) == (other.path, other.query)
+    return same_but_port and one.scheme == "http" and one.hostname in LOOPBACK
 
 
 def with_query(uri: str, **fields: str) -> str:
@@ -98,13 +98,9 @@ def with_query(uri: str, **fields: str) -> str:
 def host(uri: str) -> str:
     """What a person should look at: the host, or the scheme of a program on their machine."""
     parts = parse(uri)
-    if parts.scheme in ("http", "https"):
-        return (
-            f"{parts.hostname} (this computer)"
-            if parts.hostname in LOOPBACK
-            else str(parts.hostname)
-        )
-    return f"{parts.scheme}: (a program on this computer)"
+    if parts.scheme not in ("http", "https"):
+        return f"{parts.scheme}: (a program on this computer)"
+    return f"{parts.hostname}{' (this computer)' if parts.hostname in LOOPBACK else ''}"
 
 
 def source(uri: str) -> str:
@@ -195,11 +191,6 @@ class Clients:
                 known[ident]["approved"] = self._clock()
 
 
-def is_document(ident: str) -> bool:
-    """Does a program's id look like the address of a document about it?"""
-    return "://" in ident
-
-
 def proved(client: Client, method: str, secret: str) -> None:
     """Raise UnknownClient unless the program proved itself as it said it would."""
     if client.method != method or (client.secret and not same(digest(secret), client.secret)):
@@ -236,28 +227,25 @@ def described(asked: Mapping[str, Any], ident: str, listed: Collection[str]) -> 
 
 def shown_name(name: object) -> str:
     """What a program calls itself: short, on one line, nothing invisible or turned round."""
-    text = (
-        "".join(letter for letter in name if letter.isprintable()).strip()
-        if isinstance(name, str)
-        else ""
-    )
+    letters = name if isinstance(name, str) else ""
+    text = "".join(letter for letter in letters if letter.isprintable()).strip()
     return text[:60] or "A program without a name"
 
 
 def _make_room(known: MutableMapping[str, Any]) -> None:
     """Drop the oldest that nobody approved, or whose approval is oldest: it can register again."""
+
+    def age(ident: str) -> tuple[float, float]:
+        return known[ident]["approved"] or 0.0, known[ident]["created"]
+
     while len(known) >= MOST:
-        del known[
-            min(known, key=lambda ident: (known[ident]["approved"] or 0.0, known[ident]["created"]))
-        ]
+        del known[min(known, key=age)]
 
 
 def _unfit(text: str) -> OAuthRefusal:
     return OAuthRefusal(text, code="invalid_client_metadata")
 
 
-SCOPES: Final[dict[str, str]] = {"vault:read": "reader", "vault:write": "writer"}
-"""What a program may ask for -> the role that gives it. Writing includes reading."""
 RESOURCE_PATH: Final = "/mcp"
 _CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 _VERIFIER: Final = re.compile(r"[A-Za-z0-9\-._~]{43,128}")
@@ -329,7 +317,7 @@ class Authorization:
 
     async def client(self, ident: str) -> Client:
         """The program with this id. Raises OAuthRefusal."""
-        if is_document(ident):
+        if "://" in ident:  # the address of a document about it
             if self.documents is None:
                 raise UnknownClient(
                     "programs named by an address are not taken here", code="invalid_client"
@@ -392,7 +380,7 @@ class Authorization:
         """The answer to a program that proves by `method` that it is `ident`. Raises
         OAuthRefusal."""
         client = await self._proved(ident, method, secret)
-        return answer(await asyncio.to_thread(self._exchange, fields, client))
+        return await asyncio.to_thread(self._exchange, fields, client)
 
     def _exchange(self, fields: Mapping[str, str], client: Client) -> Tokens:
         resource, kind = _target(fields.get("resource", "")), fields.get("grant_type", "")
@@ -424,18 +412,6 @@ class Authorization:
         return client
 
 
-def answer(tokens: Tokens) -> Mapping[str, Any]:
-    """Tokens as the token endpoint says them."""
-    scopes = [scope for scope, role in SCOPES.items() if role in ("reader", tokens.role)]
-    return {
-        "access_token": tokens.access,
-        "token_type": "Bearer",
-        "expires_in": tokens.seconds,
-        "refresh_token": tokens.refresh,
-        "scope": " ".join(scopes),
-    }
-
-
 def _role(scope: str) -> str:
     """The most that was asked for, of what is known here; nothing in particular means
     everything."""
@@ -445,11 +421,8 @@ def _role(scope: str) -> str:
 
 def _target(resource: str) -> str:
     """A resource indicator as grants hold it; who names the whole server means its one resource."""
-    return (
-        resource
-        if not resource or resource.endswith(RESOURCE_PATH)
-        else resource.rstrip("/") + RESOURCE_PATH
-    )
+    whole = not resource or resource.endswith(RESOURCE_PATH)
+    return resource if whole else resource.rstrip("/") + RESOURCE_PATH
 
 
 def _wrong(fields: Mapping[str, str], ask: Ask) -> tuple[str, str]:

@@ -208,7 +208,7 @@ def read_image(path: str) -> str:
         )
     try:
         # a pipe would never come to its end
-        number = os.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        number = os.open(place, os.O_RDONLY | os.O_NONBLOCK)
         with os.fdopen(number, "rb") as file:
             if not stat.S_ISREG(os.fstat(number).st_mode):
                 raise InvalidInput(

@@ -29,7 +29,9 @@ def granted(access: Access, role: str = "writer") -> tuple[str, str]:
         Terms("c", "Claude", "claude.ai", role, MCP), "http://127.0.0.1/", challenge("v" * 43)
     )
     tokens = access.grants.redeem(code, "c", "http://127.0.0.1/", challenge("v" * 43), "")
-    return tokens.access, tokens.grant
+    found = access.grants.check(tokens["access_token"])
+    assert found is not None
+    return tokens["access_token"], found.id
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,11 @@ from oneiro_vault.http.auth.access_tokens import Grants, challenge
 from oneiro_vault.http.auth.client_documents import Documents
 from oneiro_vault.http.auth.json_store import Store
 from oneiro_vault.http.auth.oauth_server import (
-    METHODS,
     MOST,
     Ask,
     Authorization,
     Client,
     Clients,
-    is_document,
     proved,
     shown_name,
 )
@@ -287,13 +285,6 @@ def test_when_all_are_approved_the_oldest_goes(
 )  # fmt: skip
 def test_names_can_be_looked_at(name: object, shown: str) -> None:
     assert shown_name(name) == shown
-
-
-def test_what_is_named_by_an_address() -> None:
-    assert is_document("https://x.org/y")
-    assert is_document("http://x")
-    assert not is_document("onc_abc")
-    assert METHODS[0] == "none"
 
 
 BASE = "https://vault.example.org"
