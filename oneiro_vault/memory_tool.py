@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Final, Protocol
 
 from oneiro_vault import answers
@@ -30,12 +29,9 @@ try:
     import anyio.to_thread
     from anthropic.tools import ToolError
     from anthropic.tools.memory import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
-except (
-    ImportError
-) as error:  # what to install is what the person who wrote the import wants to read
-    raise ImportError(
-        "the memory tool needs the anthropic SDK: pip install 'oneiro-vault[anthropic]'"
-    ) from error
+except ImportError as error:  # whoever wrote the import wants to read what to install
+    text = "the memory tool needs the anthropic SDK: pip install 'oneiro-vault[anthropic]'"
+    raise ImportError(text) from error
 
 ROOT: Final = "/memories"
 ACTOR: Final = "model"
@@ -50,6 +46,7 @@ COMMANDS: Final[dict[str, dict[str, type]]] = {
 """What each command must be given."""
 _AT_ONCE: Final = 20
 """Notes of a folder that may be deleted as one."""
+_ONE_BY_ONE: Final = "Delete the files that are not wanted, one by one."
 _TYPES: Final = {folder: type for type, folder in FOLDERS.items()}
 _CLOSED: Final = {
     "orientation": "What every conversation begins with is decided with a person",
@@ -75,104 +72,75 @@ class Memories:
     def run(self, command: str, given: Mapping[str, Any]) -> str:
         """One command by its name, with what the model gave for it."""
         if command not in COMMANDS:
-            raise InvalidInput(
-                f"there is no command {shown(command)}", hint=f"One of: {', '.join(COMMANDS)}."
-            )
+            hint = f"One of: {', '.join(COMMANDS)}."
+            raise InvalidInput(f"there is no command {shown(command)}", hint=hint)
         for name, kind in COMMANDS[command].items():
             if not isinstance(given.get(name), kind) or isinstance(given[name], bool):
-                raise InvalidInput(
-                    f"{command} needs `{name}` ({'text' if kind is str else 'a whole number'})",
-                    hint="Give it and try again.",
-                )
+                what = "text" if kind is str else "a whole number"
+                text = f"{command} needs `{name}` ({what})"
+                raise InvalidInput(text, hint="Give it and try again.")
         found: Callable[..., str] = getattr(self, command)
-        optional = (
-            ["view_range"] if command == "view" and given.get("view_range") is not None else []
-        )
-        return found(**{name: given[name] for name in [*COMMANDS[command], *optional]})
+        names = [*COMMANDS[command], *(["view_range"] if command == "view" else [])]
+        return found(**{name: given.get(name) for name in names})
 
     def view(self, path: str, view_range: list[int] | None = None) -> str:
         """A folder two levels deep, or a note with its lines numbered."""
         found = self._look(path)
-        return (
-            self._text(path, found["note"], view_range)
-            if found["note"]
-            else self._folder(path, found)
-        )
+        if found["note"]:
+            return self._text(path, found["note"], view_range)
+        return self._folder(path, found)
 
     def create(self, path: str, file_text: str) -> str:
         """A new note; a folder of the vault says which type it is."""
         inside = _inside(path)
         if not inside:
-            raise InvalidInput(
-                f"{ROOT} is the folder itself", hint=f"Name a file in it, such as {ROOT}/notes.md."
-            )
+            hint = f"Name a file in it, such as {ROOT}/notes.md."
+            raise InvalidInput(f"{ROOT} is the folder itself", hint=hint)
         self._free(path)
-        folder = _open_folder(inside)
-        self._vault.remember(
-            items=[
-                {"text": file_text, "path": _named(inside), "type": _TYPES.get(folder, "semantic")}
-            ],
-            dedupe=False,
-            actor=ACTOR,
-        )
+        kind = _TYPES.get(_open_folder(inside), "semantic")
+        item = {"text": file_text, "path": _named(inside), "type": kind}
+        self._vault.remember(items=[item], dedupe=False, actor=ACTOR)
         return f"File created successfully at: {path}"
 
     def str_replace(self, path: str, old_str: str, new_str: str) -> str:
         """One occurrence of a text replaced by another."""
         note = self._note(path)
         found = spans(note["body"], old_str)
+        none, old = "No replacement was performed", f"old_str `{brief(old_str)}`"
         if not found:
-            raise InvalidInput(
-                f"No replacement was performed, old_str `{brief(old_str)}` did not appear "
-                f"verbatim in {path}.",
-                hint="View the file and copy the text as it stands there, without the line "
-                "numbers.",
-            )
+            hint = "View the file and copy the text as it stands there, without the line numbers."
+            raise InvalidInput(f"{none}, {old} did not appear verbatim in {path}.", hint=hint)
         if len(found) > 1:
             lines = ", ".join(str(note["body"].count("\n", 0, start) + 1) for start, _ in found)
-            raise InvalidInput(
-                f"No replacement was performed. Multiple occurrences of old_str "
-                f"`{brief(old_str)}` in lines: {lines}. "
-                "Please ensure it is unique"
-            )
+            where = f"{none}. Multiple occurrences of {old} in lines: {lines}."
+            raise InvalidInput(f"{where} Please ensure it is unique")
         (start, end) = found[0]
         text = note["body"][:start] + new_str + note["body"][end:]
         said = self._edited(path, note, text)
-        edited = (
-            "The memory file has been edited. Here is the snippet showing the change (with line "
-            "numbers):"
-        )
-        return said or f"{edited}\n{around(text, start)}"
+        edited = "The memory file has been edited. Here is the snippet showing the change"
+        return said or f"{edited} (with line numbers):\n{around(text, start)}"
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
         """Text after a line; 0 is before the first."""
         note = self._note(path)
         lines = note["body"].removesuffix("\n").split("\n")
         if not 0 <= insert_line <= len(lines):
-            raise InvalidInput(
-                f"Invalid `insert_line` parameter: {insert_line}. It should be within the range "
-                f"of lines of the file: [0, {len(lines)}]"
-            )
+            within = f"It should be within the range of lines of the file: [0, {len(lines)}]"
+            raise InvalidInput(f"Invalid `insert_line` parameter: {insert_line}. {within}")
         lines.insert(insert_line, insert_text.removesuffix("\n"))
-        return (
-            self._edited(path, note, "\n".join(lines) + "\n") or f"The file {path} has been edited."
-        )
+        said = self._edited(path, note, "\n".join(lines) + "\n")
+        return said or f"The file {path} has been edited."
 
     def delete(self, path: str) -> str:
         """A note, or a folder of a few, forgotten: the history keeps every word."""
         if not _inside(path):
-            raise InvalidInput(
-                f"Cannot delete the {ROOT} directory itself",
-                hint="Delete the files that are not wanted, one by one.",
-            )
+            raise InvalidInput(f"Cannot delete the {ROOT} directory itself", hint=_ONE_BY_ONE)
         found = self._look(path)
         notes = [found["note"]["id"]] if found["note"] else self._few(path, found["entries"])
         for ident in notes:
             self._vault.forget(id=ident, reason=f"deleted as {path}", actor=ACTOR)
-        return (
-            f"Successfully deleted {path}. Its words stay in the history, and a person can bring "
-            f"it back."
-        )
+        back = "Its words stay in the history, and a person can bring it back."
+        return f"Successfully deleted {path}. {back}"
 
     def rename(self, old_path: str, new_path: str) -> str:
         """Another place for a note; its id and its words stay."""
@@ -206,9 +174,8 @@ class Memories:
     def _note(self, path: str) -> answers.BrowsedNote:
         note = self._look(path)["note"]
         if not note:
-            raise InvalidInput(
-                f"The path {path} is not a file.", hint="View it to see the files in it."
-            )
+            hint = "View it to see the files in it."
+            raise InvalidInput(f"The path {path} is not a file.", hint=hint)
         return note
 
     def _free(self, path: str) -> None:
@@ -216,10 +183,8 @@ class Memories:
             self._look(path)
         except NotFound:
             return
-        raise InvalidInput(
-            f"File {path} already exists",
-            hint="Edit it with str_replace or insert, or choose another name.",
-        )
+        hint = "Edit it with str_replace or insert, or choose another name."
+        raise InvalidInput(f"File {path} already exists", hint=hint)
 
     def _edited(self, path: str, note: answers.BrowsedNote, text: str) -> str:
         """Make the note say `text`; "" when it does, else what a person has to decide."""
@@ -233,20 +198,13 @@ class Memories:
             raise InvalidInput(
                 "the new text is the same as the old", hint="Nothing has to be done."
             )
-        done = self._vault.reframe(
-            id=note["id"],
-            text=text,
-            base=note["sha256"],
-            reason=f"edited as {path}",
-            actor=ACTOR,
-        )
+        given = {"id": note["id"], "text": text, "base": note["sha256"]}
+        done = self._vault.reframe(**given, reason=f"edited as {path}", actor=ACTOR)
         if not done["proposal"]:
             return ""
         why = "a person has ratified it" if note["core"] else "it changed meanwhile"
-        return (
-            f"{path} is as it was: {why}. The new text waits as {ROOT}/{done['proposal']['path']} "
-            f"until a person decides."
-        )
+        waits = f"The new text waits as {ROOT}/{done['proposal']['path']} until a person decides."
+        return f"{path} is as it was: {why}. {waits}"
 
     def _few(self, path: str, entries: Sequence[answers.Entry]) -> list[str]:
         total = sum(
@@ -256,46 +214,33 @@ class Memories:
         )
         notes = [one["id"] for one in entries if one["id"]]
         if total > _AT_ONCE or len(notes) < total:
-            raise InvalidInput(
-                f"{path} holds {total} files",
-                kept="Nothing was deleted.",
-                hint="Delete the files that are not wanted, one by one.",
-            )
+            text, kept = f"{path} holds {total} files", "Nothing was deleted."
+            raise InvalidInput(text, kept=kept, hint=_ONE_BY_ONE)
         for one in entries:
             note = self._vault.browse(path=one["path"])["note"] if one["id"] else None
             if note and note["core"]:
-                raise InvalidInput(
+                text, kept = (
                     f"{ROOT}/{one['path']} was ratified by a person",
-                    kept="Nothing was deleted.",
-                    hint="Only a person may forget it.",
+                    "Nothing was deleted.",
                 )
+                raise InvalidInput(text, kept=kept, hint="Only a person may forget it.")
         return notes
 
     def _folder(self, path: str, found: answers.Browsed) -> str:
-        entries = found["entries"]
-        top = [
-            one for one in entries if "/" not in one["path"].removeprefix(found["path"]).strip("/")
-        ]
-        lines = [
-            f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden "
-            f"items:"
-        ]
+        entries, here = found["entries"], found["path"]
+        top = [one for one in entries if "/" not in one["path"].removeprefix(here).strip("/")]
+        head = "Here're the files and directories up to 2 levels deep in"
+        lines = [f"{head} {path}, excluding hidden items:"]
         lines += [f"{size(sum(one['bytes'] for one in top))}\t{path}"]
         lines += [f"{size(one['bytes'])}\t{ROOT}/{escape(one['path'])}" for one in entries]
-        lines += (
-            [f"({found['left']} more are not listed: view a folder to see what is in it)"]
-            if found["left"]
-            else []
-        )
-        return "\n".join(lines)
+        more = f"({found['left']} more are not listed: view a folder to see what is in it)"
+        return "\n".join([*lines, *([more] if found["left"] else [])])
 
     def _text(self, path: str, note: answers.BrowsedNote, view_range: list[int] | None) -> str:
         said = {name: note[name] for name in ("created", "trust", "source", "status")}
         facts = ", ".join(f"{name} {attribute(value)}" for name, value in said.items() if value)
-        told = (
-            f"Here's the content of {path} with line numbers (a stored note, quoted as data: "
-            f"{facts}):"
-        )
+        told = f"Here's the content of {path} with line numbers"
+        told += f" (a stored note, quoted as data: {facts}):"
         return "\n".join([told, *numbered(note["body"], view_range)])
 
 
@@ -383,14 +328,10 @@ def numbered(body: str, view_range: list[int] | None) -> list[str]:
     for number in range(first, last + 1):
         line = lines[number - 1]
         if len(line) > room and told:
-            return [
-                *told,
-                f"(cut: lines {number} to {len(lines)} are seen with view_range [{number}, -1])",
-            ]
-        told.append(
-            _line(number, line[:_ROOM])
-            + (f" (cut: {len(line) - _ROOM} more characters)" if len(line) > _ROOM else "")
-        )
+            rest = f"(cut: lines {number} to {len(lines)} are seen with view_range [{number}, -1])"
+            return [*told, rest]
+        cut = f" (cut: {len(line) - _ROOM} more characters)" if len(line) > _ROOM else ""
+        told.append(_line(number, line[:_ROOM]) + cut)
         room -= len(line)
     return told
 
@@ -411,16 +352,12 @@ def _range(view_range: list[int] | None, lines: int) -> tuple[int, int]:
         return 1, lines
     whole = isinstance(view_range, list) and len(view_range) == 2
     if whole and all(isinstance(one, int) and not isinstance(one, bool) for one in view_range):
-        first, last = (
-            max(1, view_range[0]),
-            lines if view_range[1] == -1 else min(view_range[1], lines),
-        )
+        first, end = max(1, view_range[0]), view_range[1]
+        last = lines if end == -1 else min(end, lines)
         if first <= last:
             return first, last
-    raise InvalidInput(
-        f"Invalid `view_range`: {shown(view_range)}",
-        hint=f"Give two line numbers within [1, {lines}], or -1 for the end.",
-    )
+    hint = f"Give two line numbers within [1, {lines}], or -1 for the end."
+    raise InvalidInput(f"Invalid `view_range`: {shown(view_range)}", hint=hint)
 
 
 def size(count: int) -> str:
@@ -443,9 +380,8 @@ def _told(error: OneiroError) -> str:
 
 
 def _attempt(memories: Memories, name: object, command: object) -> str:
-    given = {
-        one: getattr(command, one, None) for one in (*COMMANDS.get(str(name), ()), "view_range")
-    }
+    names = (*COMMANDS.get(str(name), ()), "view_range")
+    given = {one: getattr(command, one, None) for one in names}
     try:
         return memories.run(str(name or ""), given)
     except OneiroError as error:
@@ -483,12 +419,7 @@ class VaultMemoryTool(BetaAbstractMemoryTool):
     def __enter__(self) -> VaultMemoryTool:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oneiro_vault.errors import SettingsError
-from oneiro_vault.settings import guard
-from oneiro_vault.settings.definitions import Settings, load, machine_file
+from oneiro_vault.settings.definitions import Settings, agreed_file, load, machine_file
 
 SETTINGS_CHANGED = "the settings changed"
 """An owner's reason to end when what it was started with is not in force any more."""
@@ -59,7 +58,7 @@ class SettingsWatch:
     def _look(self) -> tuple[object, ...]:
         return tuple(
             _stamp(path)
-            for path in (self._root / "oneiro.toml", machine_file(), guard.place(self._root))
+            for path in (self._root / "oneiro.toml", machine_file(), agreed_file(self._root))
         )
 
     def changed(self) -> bool:

@@ -4,24 +4,29 @@
 settings (paths, models, processes) live in `$XDG_CONFIG_HOME/oneiro/config.toml` or in the
 environment and never in a vault: one that was pulled is untrusted input. The environment
 (`ONEIRO_DECAY_EPISODIC=3`) overrides both.
+
+Some settings protect. What an `oneiro.toml`, which comes by pull, makes looser than what was in
+force here takes effect when a person of this machine has said so, by `oneiro trust`. The record
+lies in the git directory, which no pull reaches.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 import shlex
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from oneiro_vault.errors import SettingsError
-from oneiro_vault.settings import guard, locations
+from oneiro_vault.settings import locations
 
 Value = bool | int | float | str
 _Rule = tuple[Callable[[Any], bool], str]
@@ -103,8 +108,56 @@ FIXED: Final[dict[str, Value]] = _TABLE["fixed"]
 """Numbers read as settings are, which no file or variable sets: a `Settings` made in code may."""
 _FORMER: Final = FIXED.keys() | _TABLE["former"].keys()
 """What an older version's files may set; it does nothing any more."""
-GUARDED: Final[dict[str, Value]] = {name: BY_NAME[name].default for name in guard.GUARDED}
-"""Settings that protect, with their defaults."""
+
+
+class Loosened(NamedTuple):
+    """A setting that `oneiro.toml` makes looser than it is in force here."""
+
+    name: str
+    theirs: Any
+    ours: Any
+    said: bool = True
+    """Does the file name it? Else it is its default that is looser."""
+
+    @property
+    def text(self) -> str:
+        """As a sentence without its end."""
+        if self.name == "secrets.allowed":
+            count = len(set(self.theirs.split()) - set(self.ours.split()))
+            what = f"{count} texts that look" if count > 1 else "a text that looks"
+            return f"oneiro.toml allows {what} like a secret (secrets.allowed)"
+        what = f"sets {self.name} to" if self.said else f"leaves {self.name} at"
+        return f"oneiro.toml {what} {_toml(self.theirs)}, which is looser than {_toml(self.ours)}"
+
+
+HINT: Final = "It is not in force here. If you want it: `oneiro trust`, in a terminal."
+"""What a person does about it."""
+
+
+def _mode(theirs: str, agreed: str) -> str:
+    return agreed if theirs == "off" else theirs
+
+
+def _allowed(theirs: str, agreed: str) -> str:
+    known = {mark.lower() for mark in agreed.split()}
+    kept = [mark for mark in theirs.split() if mark.lower() in known]
+    return (
+        " ".join(kept) if len(kept) < len(theirs.split()) else theirs
+    )  # as it is written: blanks loosen nothing
+
+
+_STRICTER: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "secrets.mode": _mode,
+    "secrets.allowed": _allowed,
+    "dreams.review": lambda theirs, agreed: theirs or agreed,
+    "dreams.brake": min,
+    "notes.brake": min,
+    "distil.sources": max,
+    "distil.uses": max,
+}
+"""Setting -> the stricter of what a vault says and what was agreed to."""
+GUARDED: Final[dict[str, Value]] = {name: BY_NAME[name].default for name in _STRICTER}
+"""Those settings with their defaults."""
 
 MINE: Final = frozenset({"vault", "owner.start"})
 """Settings a client acts upon by itself, whoever answers."""
@@ -124,7 +177,7 @@ class Settings:
         values: Mapping[str, Value] | None = None,
         variables: Mapping[str, Value] | None = None,
         wrong: Sequence[SettingsError] = (),
-        loosened: Sequence[guard.Loosened] = (),
+        loosened: Sequence[Loosened] = (),
         agreed: Mapping[str, Value] | None = None,
         former: Sequence[str] = (),
     ) -> None:
@@ -196,7 +249,7 @@ def load(
         _from_file(vault / "oneiro.toml", ("vault",), wrong, former) if vault is not None else {}
     )
     of_vault = len(wrong)
-    agreed, held = guard.guard(vault, values, GUARDED) if vault is not None else ({}, [])
+    agreed, held = _guard(vault, values) if vault is not None else ({}, [])
     mine = _from_file(machine_file(env), ("machine", "vault"), wrong, former)
     values |= mine
     for error in wrong[of_vault:]:
@@ -320,3 +373,60 @@ def _checked(
             hint=f"The default is {setting.default!r}.",
         )
     return cast("Value", value)
+
+
+def agreed_file(vault: Path) -> Path:
+    """Where the record of what this machine has agreed to lies (it may not exist)."""
+    return Path(locations.state_dir(str(vault)), "agreed.json")
+
+
+def _guard(vault: Path, values: dict[str, Value]) -> tuple[dict[str, Value], list[Loosened]]:
+    """Put what is in force of the guarded settings into `values`, which an `oneiro.toml` has set;
+    returns what this machine agrees to from now on, and what is looser and not in force."""
+    agreed, held = _agreed(vault), []
+    for name, known in list(agreed.items()):
+        theirs = values.get(name, GUARDED[name])
+        ours = _STRICTER[name](theirs, known)
+        if ours != theirs:
+            held.append(Loosened(name, theirs, ours, name in values))
+            values[name] = ours
+        agreed[name] = known if name == "secrets.allowed" else ours
+    return agreed, held
+
+
+def accepted(agreed: Mapping[str, Value], held: Iterable[Loosened]) -> Mapping[str, Value]:
+    """What is agreed to once these are."""
+    found = dict(agreed)
+    for one in held:
+        both = f"{found[one.name]} {one.theirs}".split() if one.name == "secrets.allowed" else []
+        found[one.name] = " ".join(dict.fromkeys(both)) if both else one.theirs
+    return found
+
+
+def _agreed(vault: Path) -> dict[str, Value]:
+    try:
+        found = json.loads(agreed_file(vault).read_bytes())
+    except (OSError, ValueError):
+        found = None
+    known = found if isinstance(found, dict) else {}
+    return {
+        name: known[name] if type(known.get(name)) is type(default) else default
+        for name, default in GUARDED.items()
+    }
+
+
+def keep_agreed(vault: Path, agreed: Mapping[str, Value]) -> None:
+    """Keep it, when it is not what is kept already. Raises OSError."""
+    if dict(agreed) == _agreed(vault):
+        return
+    file = agreed_file(vault)
+    file.parent.mkdir(exist_ok=True)
+    temp = file.with_name(f"agreed.{os.getpid()}.new")
+    temp.write_text(json.dumps(dict(agreed), indent=1) + "\n", encoding="utf-8")
+    temp.replace(file)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
+    return str(value).lower()

@@ -58,20 +58,12 @@ def _origin(piece: answers.Piece, style: Style) -> str:
 def _who(piece: answers.Piece) -> str:
     """The person by name, or which machine: `model`, `dream consolidate, run …, judged by …`."""
     if piece["actor"] in (None, "user"):
-        author = line(piece["author"] or "")
-        return (
-            f"{author}, by hand"
-            if not piece["op"] or piece["op"] == "edit"
-            else f"a person ({line(piece['op'])})"
-        )
-    facts = [
-        f"{word} {line(said)}"
-        for word, said in (("run", piece["run"]), ("judged by", piece["judge"]))
-        if said
-    ]
-    return ", ".join(
-        [f"{line(piece['actor'])} ({line(piece['loop'] or piece['op'] or '')})", *facts]
-    )
+        if piece["op"] and piece["op"] != "edit":
+            return f"a person ({line(piece['op'])})"
+        return f"{line(piece['author'] or '')}, by hand"
+    facts = ("run", piece["run"]), ("judged by", piece["judge"])
+    who = f"{line(piece['actor'] or '')} ({line(piece['loop'] or piece['op'] or '')})"
+    return ", ".join([who, *(f"{word} {line(said)}" for word, said in facts if said)])
 
 
 def _source(one: answers.Source, style: Style) -> str:
@@ -99,21 +91,14 @@ def _changes(found: Mapping[str, Any], style: Style) -> str:
     if blocks["changes"]:
         counts = f"orientation, {len(blocks['before'])} blocks before, {len(blocks['after'])} after"
         text += _list(counts, blocks["changes"], _revised, style)
-    counted = [
-        ("only in their frontmatter", "kept"),
-        ("conversations captured", "captures"),
-        ("runs of loops", "runs"),
-    ]
-    told = [f"{found[key]} {words}" for words, key in counted if found[key]]
-    told += (
-        [f"not readable: {', '.join(map(line, found['unreadable'][:10]))}"]
-        if found["unreadable"]
-        else []
-    )
-    rest = ["", style("; ".join(told), "dim")] if told else []
-    return "\n".join(
-        [*text, *rest] if len(text) > 2 or told else [*text, "nothing that is believed changed"]
-    )
+    counted = {"kept": "only in their frontmatter", "captures": "conversations captured"}
+    counted["runs"] = "runs of loops"
+    told = [f"{found[key]} {words}" for key, words in counted.items() if found[key]]
+    if found["unreadable"]:
+        told.append(f"not readable: {', '.join(map(line, found['unreadable'][:10]))}")
+    if told:
+        text += ["", style("; ".join(told), "dim")]
+    return "\n".join(text if len(text) > 2 else [*text, "nothing that is believed changed"])
 
 
 Show = Callable[[Mapping[str, Any], Style], Sequence[str]]
@@ -169,19 +154,18 @@ def _revised(row: Mapping[str, Any], style: Style) -> Sequence[str]:
         text = line(words)
         if kind == "same":
             parts.append(_around(text.split(), at > 0, at < len(steps) - 1))
+        elif kind == "gone":
+            parts.append(style(f"[-{text}-]", "red"))
         else:
-            parts.append(
-                style(f"[-{text}-]", "red") if kind == "gone" else style(f"{{+{text}+}}", "green")
-            )
+            parts.append(style(f"{{+{text}+}}", "green"))
     return [" ".join(parts)]
 
 
 def _around(words: Sequence[str], behind: bool, ahead: bool) -> str:
     if len(words) <= 2 * _AROUND:
         return " ".join(words)
-    return " ".join(
-        [*(words[:_AROUND] if behind else ()), "…", *(words[-_AROUND:] if ahead else ())]
-    )
+    before, after = words[:_AROUND] if behind else (), words[-_AROUND:] if ahead else ()
+    return " ".join([*before, "…", *after])
 
 
 def _cut(text: str, style: Style) -> str:
@@ -221,21 +205,14 @@ def undo_(face: Face, commit: str | None, run: str | None, source: str | None) -
     if (commit, run, source).count(None) != 2:
         raise click.UsageError("Name a commit, a run with --run, or a source with --source.")
     found = face.ops.undo(commit=commit, run=run, source=source)
-    what = (
-        f"what came from {line(found['undone'])}"
-        if source
-        else f"{'run ' if run else ''}{line(found['undone'])[:10]}"
-    )
+    undone, removed = line(found["undone"]), found["removed"]
+    what = f"what came from {undone}" if source else f"{'run ' if run else ''}{undone[:10]}"
     text = [f"Undid {what} in {str(found['commit'])[:10]}"]
-    text += [
-        f"  {line(path)}" + (" is taken out again" if path in found["removed"] else " is as it was")
-        for path in found["paths"]
-    ]
-    text += [
-        face.style(f"  {line(one['path'])} stays: it {line(one['why'])}", "yellow")
-        for one in found["left"]
-    ]
-    return Output("\n".join(text), found)
+    for path in found["paths"]:
+        now = "is taken out again" if path in removed else "is as it was"
+        text.append(f"  {line(path)} {now}")
+    left = [f"  {line(one['path'])} stays: it {line(one['why'])}" for one in found["left"]]
+    return Output("\n".join([*text, *(face.style(said, "yellow") for said in left)]), found)
 
 
 @command("log")
@@ -280,21 +257,11 @@ def drawn(found: answers.Strength, style: Style) -> str:
     ]
     if found["stability"] is None:
         return "\n".join([*head, "Memories of this type do not fade."])
-    points = _thinned(
-        found["points"],
-        max(_NARROW, style.width - _MARGIN) if style.width else len(found["points"]),
-    )
-    days = f"{points[0]['when'][:10]} … {points[-1]['when'][:10]}"
-    return "\n".join(
-        [
-            *head,
-            "",
-            *_picture(points, style),
-            f"{'':{_MARGIN}}{style(days, 'dim')}",
-            "",
-            *_said(found),
-        ]
-    )
+    width = max(_NARROW, style.width - _MARGIN) if style.width else len(found["points"])
+    points = _thinned(found["points"], width)
+    days = style(f"{points[0]['when'][:10]} … {points[-1]['when'][:10]}", "dim")
+    picture = [*_picture(points, style), f"{'':{_MARGIN}}{days}"]
+    return "\n".join([*head, "", *picture, "", *_said(found)])
 
 
 def _thinned(points: Sequence[answers.Point], width: int) -> list[answers.Point]:
@@ -312,13 +279,8 @@ def _picture(points: Sequence[answers.Point], style: Style) -> list[str]:
             for point in points
         ]
         label = f"{(row + 1) / ROWS:>4.0%}  " if row in (ROWS - 1, ROWS // 2 - 1) else " " * _MARGIN
-        rows.append(
-            (
-                style(label, "dim")
-                + style("".join(cells[:past]), "green")
-                + style("".join(cells[past:]), "dim")
-            ).rstrip()
-        )
+        curve = style("".join(cells[:past]), "green") + style("".join(cells[past:]), "dim")
+        rows.append((style(label, "dim") + curve).rstrip())
     return rows
 
 
@@ -326,15 +288,8 @@ def _said(found: answers.Strength) -> list[str]:
     fades = str(found["fades"] or "")[:10]
     used = render.used(found["uses"])
     left = f"{found['strength']:.0%} is left; stability {found['stability']:g} days; {used}."
+    below = f"passive recall on {fades} (below {found['threshold']:.0%})"
     if found["faded"]:
-        return [
-            left,
-            f"It left passive recall on {fades} (below {found['threshold']:.0%}); a search still "
-            f"finds it, and looking brings it back.",
-        ]
-    return [
-        left,
-        f"If nobody looks, it leaves passive recall on {fades} (below {found['threshold']:.0%})."
-        if fades
-        else "It does not fade.",
-    ]
+        back = "a search still finds it, and looking brings it back."
+        return [left, f"It left {below}; {back}"]
+    return [left, f"If nobody looks, it leaves {below}." if fades else "It does not fade."]

@@ -130,11 +130,8 @@ def reframe_(
         reason=reason or "",
     )
     if found["proposal"]:
-        waiting = found["proposal"]["path"]
-        return Output(
-            f"The note changed meanwhile and stays as it is; your text waits in {line(waiting)}",
-            found,
-        )
+        waiting = f"your text waits in {line(found['proposal']['path'])}"
+        return Output(f"The note changed meanwhile and stays as it is; {waiting}", found)
     return Output(f"Reframed {found['id']}  {line(found['path'])}", found)
 
 
@@ -194,31 +191,19 @@ def orient_(
     if rows:
         text.append(f"{face.style('recent' if not context else 'fitting', 'bold')}\n{rows}")
     if found["flagged"]:
-        text.append(
-            f"{found['flagged']} open "
-            f"{'question waits' if found['flagged'] == 1 else 'questions wait'} for you: `oneiro "
-            f"flags`"
-        )
+        wait = "question waits" if found["flagged"] == 1 else "questions wait"
+        text.append(f"{found['flagged']} open {wait} for you: `oneiro flags`")
     return Output("\n\n".join(text), found, render.gaps(found))
 
 
 def _own(face: Face) -> Output:
-    row = next(
-        (
-            one
-            for one in face.ops.list(type="orientation", limit=1000)["results"]
-            if one["path"] == OWN
-        ),
-        None,
-    )
+    known = face.ops.list(type="orientation", limit=1000)["results"]
+    row = next((one for one in known if one["path"] == OWN), None)
     text = words(face, (), lambda: str(face.ops.show(id=row["id"])["body"]) if row else SKELETON)
     text = _EMPTY.sub("", _COMMENT.sub("", text)).strip()
     if not text:
-        raise InvalidInput(
-            "there is nothing in it but headings",
-            kept="Nothing was changed.",
-            hint="Write something below one of them.",
-        )
+        told, hint = "there is nothing in it but headings", "Write something below one of them."
+        raise InvalidInput(told, kept="Nothing was changed.", hint=hint)
     if row:
         found = face.ops.reframe(id=row["id"], text=text)
         return Output(f"Changed {line(found['path'])}", found)
@@ -230,11 +215,8 @@ def _own(face: Face) -> Output:
         "priority": 100,
     }
     stored = face.ops.remember(items=[item], actor="user")["results"][0]
-    return Output(
-        f"Wrote {line(stored['path'])}: every conversation begins with it, and no loop or model "
-        f"changes it.",
-        stored,
-    )
+    what = "every conversation begins with it, and no loop or model changes it."
+    return Output(f"Wrote {line(stored['path'])}: {what}", stored)
 
 
 @command("flags")
@@ -253,10 +235,8 @@ def flags_(face: Face, limit: int, resolve: str | None) -> Output:
     found = face.ops.flagged(limit=limit)
     text = []
     for row in found["results"]:
-        text.append(
-            f"{render.rows([row], face.style)} · "
-            f"{face.style(', '.join(map(line, row['flags'])), 'yellow')}"
-        )
+        flags = face.style(", ".join(map(line, row["flags"])), "yellow")
+        text.append(f"{render.rows([row], face.style)} · {flags}")
         text += [f"    {part}" for part in safe(row["question"]).splitlines()]
     rest = found["total"] - len(found["results"])
     more = [f"{rest} more are not shown"] if rest > 0 else []
@@ -272,14 +252,9 @@ def ratify_(face: Face, ident: str, undo: bool, reason: str | None) -> Output:
     words; at a terminal only."""
     face.person("ratifies", "A model can only propose other words, with `reframe`.")
     found = face.ops.ratify(id=ident, undo=undo, reason=reason or "")
+    title = line(found["title"])
     if found["commit"] is None:
-        return Output(
-            f"{line(found['title'])} was {'core' if found['core'] else 'not core'} already.", found
-        )
-    text = (
-        f"Ratified {line(found['title'])}"
-        if found["core"]
-        else f"{line(found['title'])} is an ordinary block again"
-    )
+        return Output(f"{title} was {'core' if found['core'] else 'not core'} already.", found)
+    text = f"Ratified {title}" if found["core"] else f"{title} is an ordinary block again"
     note = f"It does more than describe: {line(found['prescribes'])}" if found["prescribes"] else ""
     return Output(f"{text}  {line(found['path'])}", found, note)

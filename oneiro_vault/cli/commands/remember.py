@@ -90,13 +90,10 @@ def remember_(
     row = found["results"][0]
     if ack:
         return Output(acknowledgement(row, False), found)
+    told = f"{row['id']}  {line(row['title'])}\n  {row['path']}"
     if row["duplicate_of"]:
-        return Output(
-            f"Known already: {row['id']}  {line(row['title'])}\n  {row['path']}  (--again stores "
-            f"it anyway)",
-            found,
-        )
-    return Output(f"Remembered {row['id']}  {line(row['title'])}\n  {row['path']}", found)
+        return Output(f"Known already: {told}  (--again stores it anyway)", found)
+    return Output(f"Remembered {told}", found)
 
 
 def _refuse_both(text: tuple[str, ...], item: Mapping[str, Any]) -> None:
@@ -104,16 +101,11 @@ def _refuse_both(text: tuple[str, ...], item: Mapping[str, Any]) -> None:
     many."""
     if text:
         raise click.UsageError("Give TEXT or --from-jsonl, not both. Nothing was stored.")
-    single = [
-        f"--{name.removesuffix('s')}"
-        for name in ("title", "description", "path", "images")
-        if name in item
-    ]
+    names = ("title", "description", "path", "images")
+    single = " and ".join(f"--{name.removesuffix('s')}" for name in names if name in item)
     if single:
-        raise click.UsageError(
-            f"{' and '.join(single)} cannot be the same for every line of --from-jsonl. Nothing "
-            f"was stored."
-        )
+        told = f"{single} cannot be the same for every line of --from-jsonl."
+        raise click.UsageError(f"{told} Nothing was stored.")
 
 
 def _picture(face: Face, name: str) -> dict[str, str]:
@@ -158,9 +150,8 @@ def from_lines(
         intake.as_they_come(file, size)
         text = ""
     else:
-        everything = [
-            entry for batch in batches(file, most=1_000_000_000, patient=True) for entry in batch
-        ]
+        whole = batches(file, most=1_000_000_000, patient=True)
+        everything = [entry for batch in whole for entry in batch]
         text = "\n".join(row["id"] for row in intake.store(intake.parse(everything)))
     return intake.output(text, "" if file == 0 else name)
 
@@ -195,10 +186,8 @@ class Intake:
         with terminal.Waiting(aloud=True, shows=shows) as sign:  # else the acknowledgements show it
             for batch in batches(file, most=BATCH):
                 rows = self.store(self.parse(batch), streaming=True)
-                terminal.emit(
-                    terminal.OUT,
-                    terminal.encode("".join(acknowledgement(row, self.face.json) for row in rows)),
-                )
+                text = "".join(acknowledgement(row, self.face.json) for row in rows)
+                terminal.emit(terminal.OUT, terminal.encode(text))
                 self._tell_refused()
                 done += sum(len(data) + 1 for _, data in batch)
                 sign.count("remembering", done, size)
@@ -248,9 +237,8 @@ class Intake:
             self._refuse(number, data, bad["message"], bad["hint"])
         rows = found["results"]
         if streaming:
-            for mark, row in zip(
-                (mark for n, mark in enumerate(marks) if n not in rejected), rows, strict=True
-            ):
+            taken_in = [mark for n, mark in enumerate(marks) if n not in rejected]
+            for mark, row in zip(taken_in, rows, strict=True):
                 self._answered.setdefault(mark, []).append(row["id"])
         self.commits += [found["commit"]] if found["commit"] else []
         self.notices |= dict.fromkeys(found.get("notices", ()))
@@ -277,23 +265,18 @@ class Intake:
         }
         data |= {"notices": list(self.notices)} if self.notices else {}
         note = [] if self._said else [_told(problem) for problem in self.problems[:SHOWN]]
-        note += (
-            [f"… and {len(self.problems) - SHOWN} more lines"] if len(self.problems) > SHOWN else []
-        )
+        more = len(self.problems) - SHOWN
+        note += [f"… and {more} more lines"] if more > 0 else []
         if kept:
-            note.append(
-                f"The refused lines are in {kept}: mend them and give that file to --from-jsonl."
-            )
+            mend = "mend them and give that file to --from-jsonl."
+            note.append(f"The refused lines are in {kept}: {mend}")
         elif self._refused:
-            note.append(
-                f"Mend these lines in {line(name)} and run the command again: what is stored is "
-                f"not stored twice."
-            )
+            twice = "run the command again: what is stored is not stored twice."
+            note.append(f"Mend these lines in {line(name)} and {twice}")
         summary = f"stored {counts['stored']}, already there {known}, refused {counts['refused']}"
         note += [] if self.face.json else [summary]
-        return Output(
-            text, data, "\n".join(note), code=InvalidInput.exit_code if self.problems else 0
-        )
+        code = InvalidInput.exit_code if self.problems else 0
+        return Output(text, data, "\n".join(note), code=code)
 
     def _completed(self, item: dict[str, Any]) -> dict[str, Any]:
         """With the defaults: a list joins the line's own, anything else stands in for what it
@@ -346,20 +329,12 @@ def _refuse_odd(value: object) -> None:
         if depth > DEEPEST:
             raise InvalidInput(f"it is nested more than {DEEPEST} levels deep")
         if isinstance(one, str) and (odd := _NUL_OR_HALF.search(one)):
-            what = (
-                "it holds a NUL character"
-                if odd[0] == "\0"
-                else "it is not valid Unicode: it holds half of a surrogate pair"
-            )
+            half = "it is not valid Unicode: it holds half of a surrogate pair"
+            what = "it holds a NUL character" if odd[0] == "\0" else half
             raise InvalidInput(what, hint="Take it out.")
-        parts = (
-            [part for pair in one.items() for part in pair]
-            if isinstance(one, dict)
-            else one
-            if isinstance(one, list)
-            else ()
-        )
-        todo += [(part, depth + 1) for part in parts]
+        if isinstance(one, dict):
+            one = [*one, *one.values()]
+        todo += [(part, depth + 1) for part in (one if isinstance(one, list) else ())]
 
 
 def _open(face: Face, name: str) -> tuple[int, int]:
@@ -381,11 +356,9 @@ def batches(file: int, most: int, patient: bool = False) -> Iterator[list[tuple[
     rest, number, ended = b"", 0, False
     ready: list[tuple[int, bytes]] = []
     while not ended or ready:
-        while (
-            not ended
-            and len(ready) < most
-            and (patient or not ready or select.select([file], [], [], 0)[0])
-        ):
+        while not ended and len(ready) < most:
+            if ready and not patient and not select.select([file], [], [], 0)[0]:
+                break
             data = os.read(file, 1 << 16)
             ended = not data
             *whole, rest = (rest + data).split(b"\n") if data else ([rest, b""] if rest else [b""])

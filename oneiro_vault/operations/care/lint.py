@@ -20,7 +20,7 @@ from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import OneiroError, UnreadableNote, few
 from oneiro_vault.operations.care import settings_trust
 from oneiro_vault.operations.runtime import House, Progress
-from oneiro_vault.settings.guard import HINT
+from oneiro_vault.settings.definitions import HINT
 from oneiro_vault.vault.secrets.secret_scan import quoted, told
 from oneiro_vault.vault.worktree.edits import has_markers
 

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from oneiro_vault.settings import guard
-from oneiro_vault.settings.definitions import GUARDED, Settings, load
+from oneiro_vault.settings.definitions import HINT, Settings, accepted, keep_agreed, load
 
 
 def told(root: Path) -> list[str]:
     """A sentence for each setting that is not taken over."""
-    return [f"{one.text}. {guard.HINT}" for one in load(root, strict=False).loosened]
+    return [f"{one.text}. {HINT}" for one in load(root, strict=False).loosened]
 
 
 def offered(root: Path) -> Callable[[str], bool]:
@@ -28,9 +27,9 @@ def keep(root: Path, settings: Settings) -> None:
     """What became stricter is kept from now on."""
     if settings.agreed:
         with suppress(OSError):  # a disk that is full or read-only: it is asked again next time
-            guard.write(root, settings.agreed, GUARDED)
+            keep_agreed(root, settings.agreed)
 
 
 def accept(root: Path, settings: Settings) -> None:
     """A person agrees to all of it. Raises OSError."""
-    guard.write(root, guard.accepted(settings.agreed, settings.loosened), GUARDED)
+    keep_agreed(root, accepted(settings.agreed, settings.loosened))

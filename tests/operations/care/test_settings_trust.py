@@ -13,7 +13,7 @@ import pytest
 
 from oneiro_vault.app import App, clone_vault, init_vault, trust
 from oneiro_vault.errors import SecretFound
-from oneiro_vault.settings import guard
+from oneiro_vault.settings import definitions
 from oneiro_vault.settings.definitions import load
 from tests.operations.erasure import remember
 from tests.sync.support import bare
@@ -197,7 +197,7 @@ def test_a_damaged_record_agrees_to_nothing(pair: tuple[Path, Path], record: str
     one, _ = pair
     (one / "oneiro.toml").write_text('[secrets]\nmode = "off"\n')
     git(one, "commit", "-qam", "as if pulled")
-    guard.place(one).write_text(record)
+    definitions.agreed_file(one).write_text(record)
     with opened(one) as app:
         assert not secret_goes_in(app)
 
@@ -206,4 +206,6 @@ def test_the_record_is_where_no_pull_reaches(pair: tuple[Path, Path], tmp_path: 
     one, _ = pair
     assert json.loads((one / ".git/oneiro/agreed.json").read_text())["dreams.review"] is True
     git(one, "worktree", "add", "-q", str(tmp_path / "tree"), "-b", "side")
-    assert guard.place(tmp_path / "tree") == one / ".git/worktrees/tree/oneiro/agreed.json"
+    assert (
+        definitions.agreed_file(tmp_path / "tree") == one / ".git/worktrees/tree/oneiro/agreed.json"
+    )
