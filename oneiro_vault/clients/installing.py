@@ -122,9 +122,8 @@ class Edit:
 def find(name: str) -> Client:
     """The client of that name. Raises InvalidInput."""
     if name not in CLIENTS:
-        raise InvalidInput(
-            f"there is no client {shown(name)}", hint=f"One of: {', '.join(CLIENTS)}."
-        )
+        hint = f"One of: {', '.join(CLIENTS)}."
+        raise InvalidInput(f"there is no client {shown(name)}", hint=hint)
     return CLIENTS[name]
 
 
@@ -223,22 +222,18 @@ def _planned(target: Target, leaves: bool, written: Written) -> Edit:
     try:
         if target.style == "whole":
             after = _whole(target, leaves, before, written.get(path))
+        elif target.style == "block" and leaves:
+            after = settings_files.without_block(before, target.content)
         elif target.style == "block":
-            after = (
-                settings_files.without_block(before, target.content)
-                if leaves
-                else settings_files.with_block(before, target.content, target.values)
-            )
+            after = settings_files.with_block(before, target.content, target.values)
         elif leaves:
             after = None if before is None else edit.drop(before, target.wants, target.style)
         else:
             after = edit.add(before, target.wants, target.style)
     except Trouble as error:
-        raise ForeignFile(
-            f"{path}: line {error.line}, column {error.column}: {error}",
-            kept="No file was changed.",
-            hint="Correct it there (or move the file away) and run setup again.",
-        ) from error
+        text = f"{path}: line {error.line}, column {error.column}: {error}"
+        hint = "Correct it there (or move the file away) and run setup again."
+        raise ForeignFile(text, kept="No file was changed.", hint=hint) from error
     return Edit(target, before, after)
 
 
@@ -261,15 +256,11 @@ def _skills(client: Client, machine: Machine) -> list[Target]:
     if client.skills is None:
         return []
     here, there = skills_dir(), client.skills(machine)
-    files = [
-        path
+    return [
+        Target(there / path.relative_to(here), "whole", content=path.read_text("utf-8"))
         for mark in sorted(here.glob("*/SKILL.md"))
         for path in sorted(mark.parent.rglob("*"))
         if path.is_file()
-    ]
-    return [
-        Target(there / path.relative_to(here), "whole", content=path.read_text("utf-8"))
-        for path in files
     ]
 
 

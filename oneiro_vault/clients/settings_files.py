@@ -59,9 +59,8 @@ def _bytes(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
-        raise ForeignFile(
-            f"{path} is not a settings file", kept=_KEPT, hint="Look at what stands there."
-        )
+        hint = "Look at what stands there."
+        raise ForeignFile(f"{path} is not a settings file", kept=_KEPT, hint=hint)
     return path.read_bytes()
 
 

@@ -92,11 +92,9 @@ def private_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise OwnerProblem(
-            f"{folder} belongs to somebody else",
-            kept="Nothing was changed.",
-            hint="Set XDG_RUNTIME_DIR to a folder of your own.",
-        )
+        text, kept = f"{folder} belongs to somebody else", "Nothing was changed."
+        hint = "Set XDG_RUNTIME_DIR to a folder of your own."
+        raise OwnerProblem(text, kept=kept, hint=hint)
     if folder == Path(locations.runtime_dir()):
         folder.chmod(0o700)
 

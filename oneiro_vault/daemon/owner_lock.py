@@ -32,11 +32,10 @@ class OwnerLock:
     def acquire(self, wait: float, purpose: str) -> None:
         """Take the lock within `wait` seconds. Raises LockTimeout naming the holder, DiskProblem,
         GitProblem."""
-        if not self.path.parent.parent.is_dir():
-            raise GitProblem(
-                f"{self.path.parent.parent} is not a git directory",
-                hint="`oneiro init --here` makes one.",
-            )
+        folder = self.path.parent.parent
+        if not folder.is_dir():
+            hint = "`oneiro init --here` makes one."
+            raise GitProblem(f"{folder} is not a git directory", hint=hint)
         end = time.monotonic() + wait
         try:
             self.path.parent.mkdir(exist_ok=True)
@@ -52,9 +51,8 @@ class OwnerLock:
         except OSError as error:
             self._let_go()
             text = f"{self.path} cannot be locked: {error.strerror}"
-            raise DiskProblem(
-                text, kept="Nothing was changed.", hint="Is the disk full or read-only?"
-            ) from error
+            kept, hint = "Nothing was changed.", "Is the disk full or read-only?"
+            raise DiskProblem(text, kept=kept, hint=hint) from error
 
     def _hold_folder(self, end: float) -> None:
         """Raises Timeout while an owner lives whose lock file was deleted."""

@@ -54,11 +54,8 @@ def ensure(
     if found:
         return found
     if not state.parent.is_dir():
-        raise GitProblem(
-            f"{root} is not a git repository",
-            kept=_KEPT,
-            hint=f"`oneiro init --here` in {root} makes it one.",
-        )
+        hint = f"`oneiro init --here` in {root} makes it one."
+        raise GitProblem(f"{root} is not a git repository", kept=_KEPT, hint=hint)
     try:
         state.mkdir(exist_ok=True)
         lock = FileLock(state / "start.lock", mode=0o600, poll_interval=0.02)
@@ -66,18 +63,11 @@ def ensure(
             found = usable(root, waiting, end - time.monotonic())
             return found or _start(root, index, wait, waiting, end)
     except Timeout as error:
-        raise LockTimeout(
-            "another command has been starting the owner for too long",
-            kept=_KEPT,
-            hint="Try again.",
-        ) from error
+        text = "another command has been starting the owner for too long"
+        raise LockTimeout(text, kept=_KEPT, hint="Try again.") from error
     except OSError as error:
-        where = error.filename or state
-        raise DiskProblem(
-            f"{where} cannot be used: {error.strerror}",
-            kept=_KEPT,
-            hint="Is the disk full or read-only?",
-        ) from error
+        text = f"{error.filename or state} cannot be used: {error.strerror}"
+        raise DiskProblem(text, kept=_KEPT, hint="Is the disk full or read-only?") from error
 
 
 def begin(root: Path, index: Path, wait: float = LOCK) -> None:
@@ -242,11 +232,8 @@ def _await(
             continue
         data = os.read(reader, 65536)
         if not data:
-            raise OwnerProblem(
-                "the owner ended before it was ready",
-                kept=_KEPT,
-                hint=f"Its last words are in {log}.",
-            )
+            hint = f"Its last words are in {log}."
+            raise OwnerProblem("the owner ended before it was ready", kept=_KEPT, hint=hint)
         *lines, buffer = (buffer + data).split(b"\n")
         for message in map(json.loads, lines):
             if "error" in message:

@@ -94,11 +94,8 @@ def _check_words(params: Mapping[str, Any]) -> None:
     items = params.get("items")
     for part in (params, *(items if isinstance(items, list) else ())):
         if isinstance(part, Mapping) and not _OURS.isdisjoint(part):
-            raise InvalidInput(
-                "actor, source and trust are set by the server",
-                kept="Nothing was changed.",
-                hint="Leave them out.",
-            )
+            text, kept = "actor, source and trust are set by the server", "Nothing was changed."
+            raise InvalidInput(text, kept=kept, hint="Leave them out.")
 
 
 log = logging.getLogger("oneiro.http")
@@ -143,11 +140,8 @@ class PatientProtocol(H11Protocol):
     def on_response_complete(self) -> None:
         """Answered; what is left of a body that nobody read is thrown away for a while."""
         super().on_response_complete()
-        if (
-            not self._handling()
-            and self.conn.their_state is h11.SEND_BODY
-            and not self.transport.is_closing()
-        ):
+        unread = self.conn.their_state is h11.SEND_BODY
+        if unread and not self._handling() and not self.transport.is_closing():
             self._within(LINGER)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -210,11 +204,8 @@ class Network:
     def _bound(self) -> socket.socket:
         """Its protocol is named, because asyncio turns off the wait for more bytes (40 ms an
         answer) only for a socket known to be TCP."""
-        made = socket.socket(
-            socket.AF_INET6 if ":" in self.host else socket.AF_INET,
-            socket.SOCK_STREAM,
-            socket.IPPROTO_TCP,
-        )
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             made.bind((self.host, self.port))
@@ -235,10 +226,8 @@ class Network:
         """Every route behind the gate; of `routes` only the paths that the gate knows can be
         reached."""
         handlers = {RefusedError: answer_refusal, OneiroError: answer_refusal}
-        inner = Starlette(
-            routes=[*OAuthFace(self.access).routes(), *Faces(desk).routes(), *routes],
-            exception_handlers=handlers,
-        )
+        routes = [*OAuthFace(self.access).routes(), *Faces(desk).routes(), *routes]
+        inner = Starlette(routes=routes, exception_handlers=handlers)
         return Gate(inner, self.access, Names(self.public, self.origins), life, self.body_bytes)
 
     def server(self, asgi: ASGIApp, grace: int) -> QuietServer:
@@ -265,11 +254,9 @@ def place(text: str) -> tuple[str, int]:
             raise ValueError
         return str(ipaddress.ip_address(host)), int(port)
     except ValueError as error:
-        raise InvalidInput(
-            f"{shown(text)} is not a place to listen at",
-            kept=_KEPT,
-            hint="HOST:PORT with an IP address, such as 127.0.0.1:8787.",
-        ) from error
+        hint = "HOST:PORT with an IP address, such as 127.0.0.1:8787."
+        told = f"{shown(text)} is not a place to listen at"
+        raise InvalidInput(told, kept=_KEPT, hint=hint) from error
 
 
 def check_public(public: str, host: str, insecure: bool) -> str:
@@ -280,32 +267,18 @@ def check_public(public: str, host: str, insecure: bool) -> str:
         whole = f"{parts.scheme}://{parts.netloc}".lower()
         _ = parts.port
     except ValueError as error:
-        raise InvalidInput(
-            f"{shown(public)} is not an address",
-            kept=_KEPT,
-            hint="Such as https://vault.example.org.",
-        ) from error
-    if public and (
-        public.rstrip("/").lower() != whole
-        or parts.scheme not in ("http", "https")
-        or not parts.hostname
-        or "@" in public
-    ):
-        raise InvalidInput(
-            f"{shown(public)} is not a plain address",
-            kept=_KEPT,
-            hint="A scheme and a host, no path: https://vault.example.org.",
-        )
-    alone = ipaddress.ip_address(host).is_loopback
-    if (
-        insecure
-        or parts.scheme == "https"
-        or (alone and (not public or parts.hostname in ("127.0.0.1", "localhost", "::1")))
-    ):
+        text, hint = f"{shown(public)} is not an address", "Such as https://vault.example.org."
+        raise InvalidInput(text, kept=_KEPT, hint=hint) from error
+    plain = parts.scheme in ("http", "https") and parts.hostname and "@" not in public
+    if public and not (plain and public.rstrip("/").lower() == whole):
+        hint = "A scheme and a host, no path: https://vault.example.org."
+        raise InvalidInput(f"{shown(public)} is not a plain address", kept=_KEPT, hint=hint)
+    here = not public or parts.hostname in ("127.0.0.1", "localhost", "::1")
+    alone = here and ipaddress.ip_address(host).is_loopback
+    if insecure or alone or parts.scheme == "https":
         return whole if public else ""
-    raise InvalidInput(
-        "tokens and memories would travel in the clear",
-        kept=_KEPT,
-        hint="Put a proxy with TLS in front and name it by --public-url https://…; --insecure if "
-        "the network itself is private.",
+    hint = (
+        "Put a proxy with TLS in front and name it by --public-url https://…; --insecure if "
+        "the network itself is private."
     )
+    raise InvalidInput("tokens and memories would travel in the clear", kept=_KEPT, hint=hint)

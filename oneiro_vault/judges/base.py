@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypedDict
 
 from oneiro_vault.core.question import STOPPED, Question, Raw
 
@@ -53,9 +53,15 @@ class Judge(Protocol):
         ...
 
 
-def used(
-    sent: str, received: str, tokens_in: object = None, tokens_out: object = None
-) -> dict[str, Any]:
+class Used(TypedDict):
+    """What an exchange cost, as a `Raw` has it."""
+
+    tokens_in: int
+    tokens_out: int
+    estimated: bool
+
+
+def used(sent: str, received: str, tokens_in: object = None, tokens_out: object = None) -> Used:
     """The tokens of an exchange, for a `Raw`. What a provider leaves out, or says that cannot be,
     is estimated from the length: a ceiling must bind whatever an endpoint claims."""
     known = _counted(tokens_in, sent), _counted(tokens_out, received)

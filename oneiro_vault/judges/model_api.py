@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from oneiro_vault.core.question import Question, Raw
@@ -15,6 +16,7 @@ from oneiro_vault.judges.base import (
     SYSTEM,
     TIMEOUT,
     Patience,
+    Used,
     closed,
     in_parallel,
     used,
@@ -69,7 +71,8 @@ class ApiJudge:
         except self._sdk.APIConnectionError as error:
             # what it was sent may have been read, unless there was no connection at all
             nothing = type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
-            return Raw(problem=_unasked(error), away=True, **({} if nothing else used(sent, "")))
+            found = Raw(problem=_unasked(error), away=True)
+            return found if nothing else replace(found, **used(sent, ""))
         except Exception as error:  # an SDK may raise anything about an answer it did not expect
             why = f"{type(error).__name__}: {str(error)[:200]}"
             return Raw(problem=f"the model's answer could not be read: {why}", **used(sent, ""))
@@ -142,7 +145,7 @@ class OpenAIJudge(ApiJudge):
         return Raw(text, **spent)
 
 
-def _spent(done: Any, sent: str, text: str, read: str, written: str) -> dict[str, Any]:
+def _spent(done: Any, sent: str, text: str, read: str, written: str) -> Used:
     usage = getattr(done, "usage", None)
     return used(sent, text, getattr(usage, read, None), getattr(usage, written, None))
 

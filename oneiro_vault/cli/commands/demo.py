@@ -64,10 +64,8 @@ class Show:
         typed = "oneiro " + " ".join(f'"{arg}"' if " " in arg else arg for arg in args)
         if shown:
             self.say(self.face.style(f"   $ {typed}", "cyan"))
-        inner = Face(
-            Request([], self.face.request.cwd, self.face.request.env, self.face.request.terminal),
-            self.face.make,
-        )
+        ours = self.face.request
+        inner = Face(Request([], ours.cwd, ours.env, ours.terminal), self.face.make)
         inner.vault, inner.no_daemon = str(self.vault), self.face.no_daemon
         try:
             found = oneiro.main(list(args), prog_name="oneiro", standalone_mode=False, obj=inner)
@@ -88,11 +86,10 @@ def demo_(face: Face, keep: str | None) -> Output:
     """Make a vault and show what it does: every step is real. Exit code 1 when one is not what it
     claims."""
     face.at_home()
-    vault = (
-        Path(face.request.cwd, Path(keep).expanduser())
-        if keep
-        else Path(tempfile.mkdtemp(prefix="oneiro-demo-")) / "my-vault"
-    )
+    if keep:
+        vault = Path(face.request.cwd, Path(keep).expanduser())
+    else:
+        vault = Path(tempfile.mkdtemp(prefix="oneiro-demo-")) / "my-vault"
     show = Show(face, vault)
     started = time.monotonic()
     failure = ""
@@ -104,32 +101,22 @@ def demo_(face: Face, keep: str | None) -> Output:
     if not face.no_daemon:
         show.run("stop", shown=False)
     seconds = round(time.monotonic() - started, 1)
-    data = {
-        "schema": 1,
-        "vault": str(vault),
-        "ok": not failure,
-        "failure": failure or None,
-        "seconds": seconds,
-        "steps": show.steps,
-    }
+    data = {"schema": 1, "vault": str(vault), "ok": not failure, "failure": failure or None}
+    data |= {"seconds": seconds, "steps": show.steps}
     return Output("" if failure else _goodbye(vault, seconds), data, code=1 if failure else 0)
 
 
 def _play(show: Show) -> None:
     show.step("A vault is a folder of Markdown in a git repository")
     show.run("init", str(show.vault))
-    _claim(
-        (show.vault / ".git").is_dir() and (show.vault / "oneiro.toml").is_file(),
-        "the vault is not a git repository",
-    )
+    made = (show.vault / ".git").is_dir() and (show.vault / "oneiro.toml").is_file()
+    _claim(made, "the vault is not a git repository")
 
     show.step("Remember: each memory is one file and one commit")
     lines = map(shlex.split, _MEMORIES.strip().splitlines())
     rows = [show.run("remember", *args)["results"][0] for args in lines]
-    _claim(
-        all((show.vault / row["path"]).is_file() for row in rows),
-        "a remembered note is not on disk",
-    )
+    kept = all((show.vault / row["path"]).is_file() for row in rows)
+    _claim(kept, "a remembered note is not on disk")
 
     show.step("Edit a note in any editor (here: a line appended from outside)")
     _edit_outside(show, rows[_MILK])
@@ -148,25 +135,18 @@ def _play(show: Show) -> None:
         "Lantern launches on 21 May",
     )
     show.run("reframe", rows[_LAUNCH]["id"], *new, "--reason", "the audit came back")
-    _claim(
-        "21 May" in str(show.run("show", rows[_LAUNCH]["id"], shown=False)["body"]),
-        "the new words are not there",
-    )
+    body = str(show.run("show", rows[_LAUNCH]["id"], shown=False)["body"])
+    _claim("21 May" in body, "the new words are not there")
 
     show.step("Forget, and bring back byte for byte")
     _forget_and_restore(show, rows[_TOMAS])
 
     show.step("The history is git's: who changed what, and why")
-    entries = show.run("log", "-n", "12")["entries"]
-    _claim(
-        {"remember", "reframe", "forget", "restore"} <= {entry["op"] for entry in entries},
-        "the log does not tell the whole story",
-    )
-    story = show.run("why", rows[_LAUNCH]["id"])["story"]
-    _claim(
-        [entry["op"] for entry in story][:2] == ["remember", "reframe"],
-        "the story of the launch is not complete",
-    )
+    done = {entry["op"] for entry in show.run("log", "-n", "12")["entries"]}
+    told = {"remember", "reframe", "forget", "restore"} <= done
+    _claim(told, "the log does not tell the whole story")
+    story = [entry["op"] for entry in show.run("why", rows[_LAUNCH]["id"])["story"]]
+    _claim(story[:2] == ["remember", "reframe"], "the story of the launch is not complete")
 
 
 def _claim(holds: bool, otherwise: str) -> None:

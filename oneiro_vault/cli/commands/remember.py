@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import click
 
@@ -163,6 +163,14 @@ def acknowledgement(row: Mapping[str, Any], as_data: bool) -> str:
     return f"ACK {row['path']} {row['sha256']}\n"
 
 
+class BadLine(TypedDict):
+    """A refused line, by its number."""
+
+    line: int
+    message: str
+    hint: str
+
+
 @dataclass
 class Intake:
     """What became of a stream. `defaults`: keys for lines that lack them."""
@@ -171,7 +179,7 @@ class Intake:
     defaults: Mapping[str, Any]
     again: bool
     results: list[answers.RememberedRow] = field(default_factory=list)
-    problems: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[BadLine] = field(default_factory=list)
     commits: list[str] = field(default_factory=list)
     notices: dict[str, None] = field(default_factory=dict)
     _refused: dict[int, bytes] = field(default_factory=dict)
@@ -194,7 +202,7 @@ class Intake:
 
     def _tell_refused(self) -> None:
         """At once: whoever feeds us must not wait for an acknowledgement that never comes."""
-        fresh = sorted(self.problems[self._said :], key=lambda problem: int(problem["line"]))
+        fresh = sorted(self.problems[self._said :], key=lambda problem: problem["line"])
         shown = fresh if self.face.json else fresh[: max(0, SHOWN - self._said)]
         self._said = len(self.problems)
         text = "".join(
@@ -247,7 +255,7 @@ class Intake:
 
     def output(self, text: str, name: str) -> Output:
         """The outcome of all of it. `name`: of the file, "" for what cannot be read again."""
-        self.problems.sort(key=lambda problem: int(problem["line"]))
+        self.problems.sort(key=lambda problem: problem["line"])
         known = sum(1 for row in self.results if row["duplicate_of"])
         counts = {
             "stored": len(self.results) - known,
@@ -303,7 +311,7 @@ class Intake:
         return name
 
 
-def _told(problem: Mapping[str, Any]) -> str:
+def _told(problem: BadLine) -> str:
     hint = f" ({line(problem['hint'])})" if problem["hint"] else ""
     return f"line {problem['line']}: {line(problem['message'])}{hint}"
 

@@ -48,11 +48,8 @@ def same(one: str, other: str) -> bool:
 
 def challenge(verifier: str) -> str:
     """The S256 code challenge of a PKCE verifier (RFC 7636)."""
-    return (
-        base64.urlsafe_b64encode(hashlib.sha256(verifier.encode("utf-8", "surrogatepass")).digest())
-        .rstrip(b"=")
-        .decode()
-    )
+    found = hashlib.sha256(verifier.encode("utf-8", "surrogatepass")).digest()
+    return base64.urlsafe_b64encode(found).rstrip(b"=").decode()
 
 
 def hash_password(password: str) -> Mapping[str, str | int]:
@@ -139,23 +136,14 @@ class Keys:
         InvalidInput."""
         now = self._clock()
         if role not in KEY_ROLES:
-            raise InvalidInput(
-                f"there is no role {shown(role)}",
-                kept=_KEPT,
-                hint=f"One of: {', '.join(KEY_ROLES)}.",
-            )
+            roles = f"One of: {', '.join(KEY_ROLES)}."
+            raise InvalidInput(f"there is no role {shown(role)}", kept=_KEPT, hint=roles)
         if len(name) > LONGEST_NAME or not name.isprintable():
-            raise InvalidInput(
-                f"a name has up to {LONGEST_NAME} visible characters",
-                kept=_KEPT,
-                hint="Choose a plain name.",
-            )
+            text = f"a name has up to {LONGEST_NAME} visible characters"
+            raise InvalidInput(text, kept=_KEPT, hint="Choose a plain name.")
         if expires is not None and expires <= now:
-            raise InvalidInput(
-                "the key would have expired already",
-                kept=_KEPT,
-                hint="Give a moment in the future, such as `30d`.",
-            )
+            hint = "Give a moment in the future, such as `30d`."
+            raise InvalidInput("the key would have expired already", kept=_KEPT, hint=hint)
         secret, ident = mint(), "".join(secrets.choice(_LETTERS) for _ in range(8))
         with self._store.change() as keys:
             if len(keys) >= MOST_KEYS:
@@ -191,17 +179,11 @@ class Keys:
                 if which == ident or (which == entry["name"] and not entry["revoked"])
             ]
             if not found:
-                raise NotFound(
-                    f"there is no key {shown(which)}",
-                    kept=_KEPT,
-                    hint="`oneiro keys list` shows ids and names.",
-                )
+                hint = "`oneiro keys list` shows ids and names."
+                raise NotFound(f"there is no key {shown(which)}", kept=_KEPT, hint=hint)
             if len(found) > 1:
-                raise InvalidInput(
-                    f"{len(found)} keys are called {shown(which)}",
-                    kept=_KEPT,
-                    hint=f"Give an id: {', '.join(found)}.",
-                )
+                text, hint = f"{len(found)} keys are called", f"Give an id: {', '.join(found)}."
+                raise InvalidInput(f"{text} {shown(which)}", kept=_KEPT, hint=hint)
             keys[found[0]]["revoked"] = keys[found[0]]["revoked"] or self._clock()
             return _key(found[0], keys[found[0]])
 
@@ -383,11 +365,8 @@ class Grants:
             return None
         mark, known = digest(shape[2]), digest(shape[3])
         entry = self._store.read().get(mark)
-        until = (
-            max((until for key, until in entry["access"].items() if same(key, known)), default=0.0)
-            if entry
-            else 0.0
-        )
+        tokens = entry["access"].items() if entry else ()
+        until = max((until for key, until in tokens if same(key, known)), default=0.0)
         return _grant(mark, entry) if entry and self._clock() < until else None
 
     def holds(self, ident: str) -> bool:
@@ -409,11 +388,8 @@ class Grants:
         with self._store.change() as grants:
             mark = next((mark for mark in grants if mark[:SHORT] == ident), "")
             if not mark:
-                raise NotFound(
-                    f"there is no grant {shown(ident)}",
-                    kept="Nothing was changed.",
-                    hint="`oneiro keys list` shows ids.",
-                )
+                hint = "`oneiro keys list` shows ids."
+                raise NotFound(f"there is no grant {shown(ident)}", kept=_KEPT, hint=hint)
             return _grant(mark, grants.pop(mark))
 
     def revoke(self, token: str, client: str) -> str:
@@ -425,14 +401,11 @@ class Grants:
         with self._store.change() as grants:
             mark, known = digest(shape[2]), digest(shape[3])
             entry = grants.get(mark)
-            if (
-                entry is None
-                or entry["terms"][0] != client
-                or not (known in entry["access"] or same(known, entry["refresh"]))
-            ):
-                return ""
-            del grants[mark]
-            return mark[:SHORT]
+            mine = entry if entry and entry["terms"][0] == client else None
+            if mine and (known in mine["access"] or same(known, mine["refresh"])):
+                del grants[mark]
+                return mark[:SHORT]
+        return ""
 
 
 def _family(grants: Mapping[str, Any], token: str, kind: str) -> tuple[str, Entry, str]:
