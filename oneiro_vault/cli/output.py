@@ -78,8 +78,7 @@ class Style:
     """Colours for one terminal; none where none are wanted."""
 
     def __init__(self, terminal: Terminal) -> None:
-        self.width = terminal.width
-        self._color = terminal.color
+        self.width, self._color = terminal.width, terminal.color
 
     def __call__(self, text: str, *names: str) -> str:
         """The text in these styles."""

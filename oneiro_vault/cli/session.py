@@ -7,6 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
@@ -150,25 +151,25 @@ def _has_room(folder: str) -> bool:
     return os.access(folder, os.W_OK) and found.f_bavail * found.f_frsize > ROOM
 
 
+@dataclass
 class HomeSession:
     """Inside the owner: its own App, for a caller with the environment `env`."""
 
-    def __init__(
-        self, call: Callable[..., Any], record: Mapping[str, Any], env: Mapping[str, str]
-    ) -> None:
-        self._call, self._record, self._env = call, record, env
-        self.limit = 0.0
+    run: Callable[..., Any]
+    record: Mapping[str, Any]
+    env: Mapping[str, str]
+    limit: float = 0.0
 
     def begin(self) -> None:
         """It runs."""
 
     def call(self, op: str, params: Mapping[str, Any], progress: Progress | None = None) -> Any:
         """Run one operation."""
-        return self._call(op, params, progress, self._env)
+        return self.run(op, params, progress, self.env)
 
     def owner(self) -> OwnerHere:
         """This process."""
-        return describe(self._record)
+        return describe(self.record)
 
     def close(self) -> None:
         """The owner keeps its vault."""

@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -70,11 +71,14 @@ class Pools:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
+@dataclass
 class Desk:
     """Answers requests with one App."""
 
-    def __init__(self, app: App, life: Life, run_cli: CliRunner, pools: Pools) -> None:
-        self.app, self.life, self.run_cli, self.pools = app, life, run_cli, pools
+    app: App
+    life: Life
+    run_cli: CliRunner
+    pools: Pools
 
     async def status(self, _request: HttpRequest) -> Response:
         """Who this owner is; does not touch the vault."""
@@ -236,12 +240,14 @@ def _surroundings(request: HttpRequest) -> dict[str, str] | None:
         raise InvalidInput(f"{protocol.SURROUNDINGS_HEADER} makes no sense: {error}") from error
 
 
+@dataclass
 class Gate:
     """In front of everything: counts requests, turns strangers and other versions away, ends an
     owner whose files are gone. A Unix socket proves the user; on a loopback port `token` does."""
 
-    def __init__(self, inner: ASGIApp, life: Life, token: str = "") -> None:
-        self.inner, self.life, self.token = inner, life, token
+    inner: ASGIApp
+    life: Life
+    token: str = ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -291,11 +297,11 @@ def build(
     return asgi
 
 
+@dataclass
 class _Whole:
     """What makes Starlette hand a path over as it is."""
 
-    def __init__(self, asgi: ASGIApp) -> None:
-        self.asgi = asgi
+    asgi: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.asgi(scope, receive, send)

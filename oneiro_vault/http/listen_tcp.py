@@ -39,11 +39,11 @@ _OURS: Final = frozenset({"actor", "source", "trust"})
 """Who said something is known to the server and never taken from a request."""
 
 
+@dataclass
 class Faces:
     """Parse, one App call, render."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    desk: Desk
 
     def routes(self) -> list[Route]:
         """All of them."""

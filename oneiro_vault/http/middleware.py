@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -129,15 +130,16 @@ class Answer:
                 await self({"type": "http.response.body", "body": b"", "more_body": False})
 
 
+@dataclass
 class Gate:
     """`inner` has every route; nothing reaches it but what this lets through, with its Caller in
     the scope."""
 
-    def __init__(
-        self, inner: ASGIApp, access: Access, names: Names, life: Life, body_bytes: int
-    ) -> None:
-        self.inner, self.access, self.names = inner, access, names
-        self.life, self.body_bytes = life, body_bytes
+    inner: ASGIApp
+    access: Access
+    names: Names
+    life: Life
+    body_bytes: int
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""

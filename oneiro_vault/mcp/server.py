@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from mcp.server import CacheHint, MCPServer
@@ -133,18 +134,15 @@ def tools(desk: Desk) -> list[VaultTool]:
     return [*looking, *Changing(desk).tools(), flagged]
 
 
+@dataclass
 class _Doorkeeper:
     """Around every message: is its caller allowed what no tool guards; and the owner stays
     meanwhile."""
 
-    def __init__(
-        self,
-        updates: Updates,
-        hold: Callable[[], AbstractContextManager[Any]],
-        samplers: Samplers | None,
-        known: Callable[[], _Prompts],
-    ) -> None:
-        self.updates, self.hold, self.samplers, self.known = updates, hold, samplers, known
+    updates: Updates
+    hold: Callable[[], AbstractContextManager[Any]]
+    samplers: Samplers | None
+    known: Callable[[], _Prompts]
 
     async def __call__(
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext

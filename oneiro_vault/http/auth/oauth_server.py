@@ -279,12 +279,14 @@ class Ask:
         return with_query(self.redirect, **fields, state=self.state, iss=self.base)
 
 
+@dataclass
 class Authorization:
     """The server. `base` is its own address, `https://host` without a path: issuer and root of
     everything."""
 
-    def __init__(self, clients: Clients, documents: Documents | None, grants: Grants) -> None:
-        self.clients, self.documents, self.grants = clients, documents, grants
+    clients: Clients
+    documents: Documents | None
+    grants: Grants
 
     def metadata(self, base: str) -> Mapping[str, Any]:
         """RFC 8414."""

@@ -8,6 +8,7 @@ import base64
 import os
 import stat
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NotRequired, TypeAlias
 
@@ -43,11 +44,11 @@ class Update(TypedDict):
     summary: NotRequired[str]
 
 
+@dataclass
 class Changing:
     """The writing tools over one desk. Their docstrings are what models read."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    desk: Desk
 
     def tools(self) -> list[VaultTool]:
         """In the order in which a model meets them."""

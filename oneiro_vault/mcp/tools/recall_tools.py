@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from mcp_types import CallToolResult, ImageContent
@@ -18,11 +19,11 @@ from oneiro_vault.mcp.request_context import Ctx, Desk, actor_of
 from oneiro_vault.mcp.tools.tool import VaultTool, advice, answer, tool
 
 
+@dataclass
 class Recalling:
     """The reading tools over one desk. Their docstrings are what models read."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    desk: Desk
 
     def tools(self) -> list[VaultTool]:
         """In the order in which a model meets them."""
@@ -133,11 +134,11 @@ def _degraded(found: answers.Recalled) -> str | None:
     return "; ".join(filter(None, (found["degraded"], behind))) or None
 
 
+@dataclass
 class History:
     """Tools about the past of a memory, over one desk."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    desk: Desk
 
     def tools(self) -> list[VaultTool]:
         """In the order in which a model meets them."""
@@ -173,11 +174,11 @@ _UNSAID: Final = frozenset(
 """Keys of a schema that a model does not read."""
 
 
+@dataclass
 class Dreaming:
     """Tools for a model that judges what the loops ask, over one desk."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    desk: Desk
 
     def tools(self) -> list[VaultTool]:
         """In the order in which a model meets them."""
