@@ -78,7 +78,7 @@ class Moment(TypedDict):
     disordered: bool
 
 
-# ----------------------------------------------------------------------------- storing and changing
+# -- storing and changing
 
 
 class Stored(TypedDict):
@@ -267,7 +267,7 @@ class Collected(Answer):
     aside: int
 
 
-# ---------------------------------------------------------------------------------------- reading
+# -- reading
 
 
 class ListRow(TypedDict):
@@ -566,7 +566,7 @@ class Reports(Answer):
     reports: list[ReportRow]
 
 
-# ---------------------------------------------------------------------------------------- history
+# -- history
 
 
 class LogEntry(TypedDict):
@@ -790,7 +790,7 @@ class PullRequest(Answer):
     markdown: str
 
 
-# ---------------------------------------------------------------------------- dreams and review
+# -- dreams and review
 
 
 class Decision(TypedDict):
@@ -1096,7 +1096,7 @@ class RejectedProposals(Answer):
     left: int
 
 
-# ------------------------------------------------------------------------------------------- care
+# -- care
 
 
 class Problem(TypedDict):

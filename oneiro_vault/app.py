@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiro_vault import answers
-from oneiro_vault.api import Operations
+from oneiro_vault.api import Operations, Progress
 from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, SettingsError, shown
 from oneiro_vault.http.auth.authenticator import Access, Rules, folder_of
 from oneiro_vault.index.base import Embedder, Refreshed
@@ -20,12 +20,11 @@ from oneiro_vault.index.embed.embedders import HashEmbedder, WorkerEmbedder
 from oneiro_vault.index.store import Index
 from oneiro_vault.operations import table
 from oneiro_vault.operations.background import Background
-from oneiro_vault.operations.care import settings_trust
-from oneiro_vault.operations.read import publish
+from oneiro_vault.operations.read import orient
 from oneiro_vault.operations.remember import store_captures
-from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.settings import locations
-from oneiro_vault.settings.definitions import Settings, load, machine_file
+from oneiro_vault.settings.definitions import Settings, accepted, keep_agreed, load, machine_file
 from oneiro_vault.vault import layout
 from oneiro_vault.vault.git import commands
 from oneiro_vault.vault.secrets.secret_scan import Secrets
@@ -64,11 +63,8 @@ class App(Operations):
         owner: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> App:
-        """Open the vault at `root` (repairing what a crash left). Only the holder of the owner lock
-        may do this.
-
-        Raises VaultNotFound, GitProblem, DiskProblem.
-        """
+        """Open the vault at `root` (repairing what a crash left); only for the holder of the owner
+        lock. Raises VaultNotFound, GitProblem, DiskProblem."""
         vault = Vault.open(
             root,
             clock=clock,
@@ -79,7 +75,7 @@ class App(Operations):
             small_index=SMALL_INDEX,
             secrets=_secrets(settings),
         )
-        settings_trust.keep(root, settings)
+        _keep(root, settings)
         embedder = make_embedder(settings)
         folder = Path(locations.index_dir(str(root), settings["index.dir"]))
         try:
@@ -103,11 +99,10 @@ class App(Operations):
         house = House(
             root, settings, vault, index, embedder, owner=owner, clock=clock, wrong=settings.wrong
         )
-        house.refreshed.append(publish.publisher(house))
+        house.refreshed.append(_publisher(house))
         if not owner and store_captures.left(house):
-            with suppress(
-                OneiroError
-            ):  # they stay where they are, and the next command tries again
+            # they stay where they are, and the next command tries again
+            with suppress(OneiroError):
                 store_captures.collect(house)
         return cls(house)
 
@@ -118,12 +113,9 @@ class App(Operations):
         progress: Progress | None = None,
         env: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Run one operation. Raises OneiroError for anything a caller did or met; parameters are
-        checked by name.
-
-        `env` is the environment of a caller in another process. What cannot be followed of it, and
-        settings files that are wrong, are said in `notices` of the answer.
-        """
+        """Run one operation. Raises OneiroError for anything a caller did or met. `env`: the
+        environment of a caller in another process; what cannot be followed of it, and wrong
+        settings files, are said in `notices`."""
         found = OPS.get(op)
         if found is None:
             raise InvalidInput(
@@ -176,7 +168,6 @@ class App(Operations):
         return _noticed(answer, text)
 
     def _braked(self, op: Op, answer: answers.Answer) -> answers.Answer:
-        """Every answer says what it lacks; while most of the vault seems to have vanished, that."""
         brake = self.house.braked
         if not op.reads_only:
             return answer
@@ -192,7 +183,7 @@ class App(Operations):
     def reread(self) -> Settings:
         """Owner only: what the settings files say now."""
         found = load(self.house.root, strict=False)
-        settings_trust.keep(self.house.root, found)
+        _keep(self.house.root, found)
         return found
 
     def start(self) -> None:
@@ -218,7 +209,7 @@ class App(Operations):
         returns how to end it."""
 
         def follow(done: Refreshed) -> None:
-            if done.changed:
+            if done.added or done.modified or done.removed:
                 heard()
 
         self.house.refreshed.append(follow)
@@ -230,9 +221,8 @@ class App(Operations):
         if self._background is not None:
             self._background.stop()
         if not self.house.owner:
-            with suppress(
-                OneiroError
-            ):  # resting edits are a courtesy: `doctor` says what is in their way
+            # resting edits are a courtesy: `doctor` says what is in their way
+            with suppress(OneiroError):
                 self.house.commit_edits()
         settled = self.house.vault.close()
         self.house.index.close()
@@ -248,6 +238,33 @@ class App(Operations):
 
 def _noticed(answer: answers.Answer, text: str) -> answers.Answer:
     return {**answer, "notices": [*answer.get("notices", []), text]}
+
+
+def _publisher(house: House) -> Callable[[Refreshed], None]:
+    """What is called after every refresh: publishes at the first one and whenever an orientation
+    note was touched."""
+    known: set[str] | None = None
+
+    def after(done: Refreshed) -> None:
+        nonlocal known
+        changed = {*done.added, *done.modified}
+        touched = known is None or not known.isdisjoint({*changed, *done.removed, *done.unreadable})
+        if touched or any(
+            row is not None and row.type == "orientation"
+            for row in map(house.index.by_path, changed)
+        ):
+            # nothing new to find: hooks read the notes themselves then
+            with suppress(OSError, OneiroError):
+                known = orient.publish(house)
+
+    return after
+
+
+def _keep(root: Path, settings: Settings) -> None:
+    """What became stricter is kept from now on."""
+    if settings.agreed:
+        with suppress(OSError):  # a disk that is full or read-only: it is asked again next time
+            keep_agreed(root, settings.agreed)
 
 
 def _secrets(settings: Settings) -> Secrets:
@@ -330,16 +347,13 @@ def resume_purge(app: App, progress: Progress = quiet) -> Mapping[str, Any]:
 
 def trust(root: Path, env: Mapping[str, str], ask: Callable[[Sequence[str]], bool]) -> list[str]:
     """What `oneiro.toml` makes looser than it is in force here; `ask` shows it to a person, who
-    agrees to all of it or not.
-
-    Only for whoever can ask a person: no operation by name leads here. Raises SettingsError for a
-    file that cannot be read, DiskProblem.
-    """
+    agrees to all of it or not. No operation by name leads here. Raises SettingsError,
+    DiskProblem."""
     settings = load(root, env)
     found = [one.text for one in settings.loosened]
     if found and ask(found):
         try:
-            settings_trust.accept(root, settings)
+            keep_agreed(root, accepted(settings.agreed, settings.loosened))
         except OSError as error:
             raise DiskProblem(
                 f"the answer cannot be kept: {error.strerror}",
@@ -363,10 +377,10 @@ def setup_client(
     """Make a client use the vault, or (None) no longer any: into and out of its own settings files,
     with a real round trip after.
 
-    `judge` is a program on this machine, "" the one that is found, "no" for the connected model;
-    None leaves it as it is, which is for the connected model where nobody judges. Conversations
-    below the folder `capture` are captured from now on. What is left open a person is asked with
-    `ask`: the judge that was found, and captures below `offer`. Raises InvalidInput.
+    `judge`: a program on this machine, "" the one that is found, "no" for the connected model; None
+    leaves it as it is. Conversations below the folder `capture` are captured from now on. What is
+    left open is asked with `ask`: the judge that was found, and captures below `offer`. Raises
+    InvalidInput.
     """
     from oneiro_vault.capture import markers
     from oneiro_vault.clients import installing, known_clients
@@ -428,11 +442,8 @@ def _program() -> tuple[str, ...]:
 
 
 def open_access(root: Path, settings: Settings, env: Mapping[str, str] | None = None) -> Access:
-    """Who may reach a vault over a network: keys, logins and grants of this machine, whether the
-    vault is open or not.
-
-    Raises DiskProblem when the folder for them cannot be used.
-    """
+    """Who may reach a vault over a network, whether the vault is open or not. Raises
+    DiskProblem."""
     rules = Rules(
         reads=settings["access.reads"],
         writes=settings["access.writes"],

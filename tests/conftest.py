@@ -34,7 +34,11 @@ _UNMEASURED = (
 )  # fmt: skip
 """Tests whose programs run as they are: measuring a process costs more than starting it, and others
 go through the same lines."""
-_UNCOUNTED = ("month", "mind/test_orientation_nights", "mind/test_due.py::test_once_a_local_day")
+_UNCOUNTED = (
+    "month",
+    "mind/test_orientation_nights",
+    "operations/dream/test_scheduler.py::test_once_a_local_day",
+)
 """Tests of many nights and days, whose lines others run too: counting them takes longer than
 running them."""
 _COUNTING = (

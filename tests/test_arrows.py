@@ -54,7 +54,7 @@ ONLY_IN = {
     "Stemmer": {"core/text/language.py", "core/text/polarity.py"},
     "sentencex": {"core/text/claims.py"},
     "stop_words": {"core/text/language.py"},
-    "PIL": {"operations/remember/thumbnails.py"},
+    "PIL": {"operations/remember/images.py"},
     "detect_secrets": {"vault/secrets/secret_scan.py"},
     "git_filter_repo": {"vault/purge/filter_program.py"},
     "mcp": {"mcp/", "clients/installing.py"},

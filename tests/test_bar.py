@@ -147,13 +147,13 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "core/time/test_strength.py::test_whatever_the_clock_says_the_result_is_a_share",
     )),
     21: ("daylight saving: each loop once a local day over a year, in every zone", (
-        "mind/test_due.py::test_once_a_local_day_over_a_year_of_daylight_saving",
+        "operations/dream/test_scheduler.py::test_once_a_local_day_over_a_year_of_daylight_saving",
         "operations/dream/test_scheduler.py::test_each_local_night_once_also_when_its_hour_does_no"
         "t_exist",
-        "mind/test_due.py::test_a_clock_that_is_set_back_runs_nothing_twice",
+        "operations/dream/test_scheduler.py::test_a_clock_that_is_set_back_runs_nothing_twice",
     )),
     22: ("a machine that slept for days: one run to catch up", (
-        "mind/test_due.py::test_a_machine_that_slept_catches_up_once",
+        "operations/dream/test_scheduler.py::test_a_machine_that_slept_catches_up_once",
         "operations/dream/test_scheduler.py::test_three_days_of_sleep_are_one_run",
     )),
     23: ("a remote that is away, hangs or is slow: given up in bounded time, no lock left, "
@@ -283,7 +283,7 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
          "commits nothing; two machines: 0 double merges", (
         "sync/test_remote_lease.py::test_a_holder_that_died_is_taken_over_when_it_stood_still_here",
         "sync/test_remote_lease.py::test_being_quick_does_not_let_a_late_holder_in",
-        "operations/dream/test_which_machine.py::test_the_lease_is_lost_in_the_middle",
+        "operations/dream/test_run_lease.py::test_the_lease_is_lost_in_the_middle",
         "drills/test_two_machines.py::test_a_hundred_nights_of_two_machines",
         "operations/dream/test_run_lease.py::test_a_dead_holder_is_taken_over_at_once",
         "operations/dream/test_run_lease.py::test_a_holder_that_hangs_is_taken_over_and_knows",

@@ -15,8 +15,6 @@ from oneiro_vault.errors import EmbedderProblem
 Vectors: TypeAlias = npt.NDArray[np.float32]
 """One vector per row (or one vector), L2-normalised."""
 
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with (step, done, total)."""
 
 Kind: TypeAlias = Literal["passage", "query"]
 
@@ -35,8 +33,8 @@ class Embedder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """Numbers per vector. Raises EmbedderProblem if only the model itself could tell and it
-        cannot be loaded."""
+        """Numbers per vector. Raises EmbedderProblem if only the model could tell and cannot be
+        loaded."""
         ...
 
     def encode(self, texts: Sequence[str], kind: Kind = "passage") -> Vectors:
@@ -61,8 +59,8 @@ class Embedder(Protocol):
         ...
 
     def load(self, waiting: Callable[[str], None]) -> None:
-        """Wait until `query` would answer, telling `waiting` again and again what for. Raises
-        EmbedderProblem, and what that raises."""
+        """Wait until `query` would answer, telling `waiting` what for. Raises EmbedderProblem, and
+        what that raises."""
         ...
 
     def close(self) -> None:
@@ -100,14 +98,10 @@ class VectorStore(Protocol):
 
 
 class Row(NamedTuple):
-    """What the index knows of one note. `key` is local to this index file; everything else comes
-    from the note's bytes.
-
-    `handle` is the id, or for a note without one 12 characters made from its path. `when`:
-    `created` (else `timestamp`) in epoch seconds. `problems`: frontmatter keys of a wrong shape,
-    plus `truncated` if only the beginning is indexed. `language`: as `core.text.language` tells it,
-    "" for English.
-    """
+    """What the index knows of one note. `key` is local to this index file. `handle`: the id, or 12
+    characters made from the path. `when`: `created` (else `timestamp`) in epoch seconds.
+    `problems`: frontmatter keys of a wrong shape, plus `truncated` if only the beginning is
+    indexed. `language`: as `core.text.language` tells it, "" for English."""
 
     key: int
     path: str
@@ -183,11 +177,8 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What a refresh did. `complete`: disk and index agree (apart from what is `unreadable` or
-    `held`).
-
-    `braked`: why nothing was removed, and `held`: what would have been.
-    """
+    """What a refresh did. `complete`: disk and index agree, apart from what is `unreadable` or
+    `held`; `braked`: why nothing of `held` was removed."""
 
     added: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
@@ -197,19 +188,11 @@ class Refreshed:
     braked: str | None = None
     held: tuple[str, ...] = ()
 
-    @property
-    def changed(self) -> int:
-        """How many notes are different now."""
-        return len(self.added) + len(self.modified) + len(self.removed)
-
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something wrong with the index or among the notes. What has a code that begins with `index`
-    is mended by a rebuild.
-
-    `level`: error or warning.
-    """
+    """Something wrong with the index or among the notes; a rebuild mends what has a code that
+    begins with `index`. `level`: error or warning."""
 
     code: str
     message: str
@@ -225,9 +208,8 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which notes: every given field must fit; several types, statuses, sessions, projects or
-    sources mean any of them, several tags or entities all of them; `without`: types that are left
-    out. Times are epoch seconds [since, until)."""
+    """Which notes: every given field must fit; several tags or entities all of them, else any of
+    several; `without`: types that are left out. Times are epoch seconds [since, until)."""
 
     type: str | Collection[str] | None = None
     without: str | Collection[str] | None = None

@@ -1,10 +1,6 @@
 """Keyword indexes of earlier states of the vault, one for each tree that was asked for; vectors
-come from today's cache by text.
-
-Most notes of an earlier tree are also in today's index, so one begins as a copy of that and takes
-in the difference; when little is shared it is made afresh. The last few are kept in a folder beside
-the index and may be deleted at any time.
-"""
+come from today's cache by text. One begins as a copy of today's index where most notes are shared.
+The last few are kept, and may be deleted at any time."""
 
 from __future__ import annotations
 
@@ -18,10 +14,11 @@ from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Final
 
+from oneiro_vault.api import Progress
 from oneiro_vault.core.tree_diff import Source, committed
 from oneiro_vault.errors import IndexProblem
-from oneiro_vault.index.base import Progress, Vectors
-from oneiro_vault.index.keyword import chunk_rows, schema
+from oneiro_vault.index.base import Vectors
+from oneiro_vault.index.keyword import chunk_rows, database
 from oneiro_vault.index.keyword.database import FILE, Database
 from oneiro_vault.index.keyword.queries import Answers, Hits
 from oneiro_vault.index.refresh import Refresher
@@ -35,8 +32,7 @@ _UNFINISHED: Final = ".new"
 
 
 class Earlier(Answers):
-    """What the vault said then. Every vector there is gets compared: no store was built for these
-    texts."""
+    """What the vault said then. Every vector there is gets compared."""
 
     def search_vectors(
         self, vector: Vectors, limit: int, allowed: Collection[int] | None = None
@@ -108,7 +104,7 @@ class Shelf:
                     ) from error
             os.utime(place)
             self._clean()
-            database = Database(place)
+            database = Database(place, chunk_rows.faults)
         try:
             yield Earlier(database, self._semantic, self._veil)
         finally:
@@ -122,11 +118,11 @@ class Shelf:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _whole(self, place: Path) -> bool:
-        db = schema.open_writer(place / FILE)
+        db = database.open_writer(place / FILE)
         if db is None:
             return False
         with closing(db):
-            return bool(schema.meta(db, "complete")) and not chunk_rows.waiting(db)
+            return bool(database.meta(db, "complete")) and not chunk_rows.waiting(db)
 
     def _make(
         self, place: Path, source: Source, blobs: Mapping[str, str], progress: Progress | None
@@ -135,19 +131,18 @@ class Shelf:
         fresh = place.with_name(f"{place.name}.{secrets.token_hex(4)}{_UNFINISHED}")
         fresh.mkdir(parents=True)
         try:
-            db = self._copy(fresh / FILE) if self._worth(blobs) else schema.create(fresh / FILE)
+            db = self._copy(fresh / FILE) if self._worth(blobs) else database.create(fresh / FILE)
             try:
                 Refresher(db, source, **self._options).run(None, force=True, progress=progress)
                 chunk_rows.settle(lambda: nullcontext(db), progress)
             finally:
-                schema.close(db)
+                database.close(db)
             fresh.replace(place)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
 
     def _worth(self, blobs: Mapping[str, str]) -> bool:
-        """Is less to be changed in a copy of today's index than there is to be put into a new
-        one?"""
+        """Is less to be changed in a copy than to be put into a new one?"""
         if self._living.damage:
             return False
         held: dict[str, str] = dict(self._living.read("SELECT path, blob FROM notes"))
@@ -155,14 +150,13 @@ class Shelf:
         return (len(held) - shared) + (len(blobs) - shared) < len(blobs)
 
     def _copy(self, path: Path) -> sqlite3.Connection:
-        """Today's index, its notes known by what they say instead of by when their files were
-        touched."""
+        """Today's index, its notes known by their blobs instead of by their files' times."""
         with closing(sqlite3.connect(path, isolation_level=None)) as target:
             self._living.reading().backup(target)
-        db = schema.open_writer(path)
+        db = database.open_writer(path)
         if db is None:
             raise sqlite3.DatabaseError("the copy of the index cannot be opened")
-        with schema.transaction(db):
+        with database.transaction(db):
             known = [committed(*row) for row in db.execute("SELECT path, size, blob FROM notes")]
             for table in ("stats", "unreadable", "stored"):
                 db.execute(f"DELETE FROM {table}")
@@ -171,11 +165,10 @@ class Shelf:
                 ((s.path, s.size, s.mtime_ns, s.ctime_ns, s.inode) for s in known),
             )
             db.execute("DELETE FROM meta WHERE name = 'braked'")
-            schema.set_meta(db, "complete", 0)
+            database.set_meta(db, "complete", 0)
         return db
 
     def _clean(self) -> None:
-        """Keep the last few; what a killed process left goes."""
         found = sorted(self._folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
         whole = [path for path in found if not path.name.endswith(_UNFINISHED)]
         for path in (*whole[KEPT:], *(path for path in found if path.name.endswith(_UNFINISHED))):

@@ -1,10 +1,9 @@
 """Bring the index in line with the disk: two lists of files, their difference, and the difference
-applied in batches.
+applied in batches of one transaction each.
 
-A batch is one transaction, so a process that is killed half-way continues where it was. A file is
-read only if its stat differs from the one it was indexed with. Nothing counts as deleted unless the
-source says so, and when most notes vanish at once nothing is removed until the caller insists: time
-proves nothing, for a slow checkout or a disk that is not there looks the same an hour later.
+A file is read only if its stat differs. When most notes vanish at once nothing is removed until the
+caller insists: time proves nothing, for a slow checkout or a disk that is not there looks the same
+an hour later.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
+from oneiro_vault.api import Progress
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.tree_diff import Past, Refused, Screen, Source, Stat, below, blob_id
 from oneiro_vault.errors import InvalidInput, UnreadableNote
-from oneiro_vault.index import unreadable
-from oneiro_vault.index.base import Progress, Refreshed
-from oneiro_vault.index.keyword import chunk_rows, note_rows, schema
-from oneiro_vault.index.unreadable import Screening
+from oneiro_vault.index.base import Refreshed
+from oneiro_vault.index.keyword import chunk_rows, database, note_rows
+from oneiro_vault.index.keyword.note_rows import Screening
 
 LARGEST: Final = 64_000_000
 """Bytes above which a file is not even hashed."""
@@ -38,8 +37,7 @@ _BATCH: Final = 500
 _BATCH_BYTES: Final = 8_000_000
 _BULK: Final = 2_000
 _AT_ONCE: Final = 400
-"""So many changed notes are also taken apart (chunks, links, contexts) before a refresh returns;
-more wait for `shape.settle`."""
+"""So many changed notes are also taken apart before a refresh returns; more wait for `settle`."""
 
 
 @dataclass
@@ -51,13 +49,9 @@ class _Look:
 
 
 class Refresher:
-    """Keeps one index file in line with one source. Not thread-safe: the caller holds the writing
-    lock.
-
-    `limit`: bytes of a note that are indexed; `brake`: share of the notes that may vanish at once.
-    `past`: where the last good version of a note that cannot be read now comes from. `screen`:
-    which notes may not be read.
-    """
+    """Keeps one index file in line with one source; the caller holds the writing lock. `limit`:
+    bytes of a note that are indexed; `brake`: share of the notes that may vanish at once; `past`:
+    where last good versions come from; `screen`: which notes may not be read."""
 
     def __init__(
         self,
@@ -96,7 +90,7 @@ class Refresher:
         self._note_refused(look, everything=wanted is None)
         changed = [stat for path, stat in look.seen.items() if self._known.get(path) != stat]
         gone, total = self._gone(look, wanted), len(self._known)
-        with schema.bulk(self.db) if len(changed) > _BULK else nullcontext():
+        with database.bulk(self.db) if len(changed) > _BULK else nullcontext():
             moved = self._apply(changed, progress, seek=bool(total))
             self._fall_back(None if wanted is None else look.seen)
             self._date(None if wanted is None else look.seen)
@@ -106,32 +100,30 @@ class Refresher:
             self._remove(moved if braked else moved + gone)
             if chunk_rows.waiting(self.db) <= _AT_ONCE:
                 chunk_rows.settle(lambda: nullcontext(self.db))
-        if wanted is None and not schema.meta(self.db, "complete"):
-            schema.set_meta(self.db, "complete", 1)
+        if wanted is None and not database.meta(self.db, "complete"):
+            database.set_meta(self.db, "complete", 1)
         return self._result(braked, gone)
 
     def _hide(self) -> list[str]:
-        """Take out what may not be read since more is refused; returns where it was, to be looked
-        at again."""
+        """Where notes were that may not be read any more, to be looked at again."""
         if not self.screening.stale():
             return []
         paths = self.screening.paths()
-        with schema.transaction(self.db):
+        with database.transaction(self.db):
             self._take_out(paths)
             self.screening.done()
         return paths
 
     def _load(self) -> None:
-        """The known stats, read again only if somebody else wrote to the index."""
-        if self._generation is None or schema.meta(self.db, "generation") != self._generation:
+        if self._generation is None or database.meta(self.db, "generation") != self._generation:
             rows = self.db.execute("SELECT path, size, mtime, ctime, inode FROM stats")
             self._known = {row[0]: Stat(*row) for row in rows}
-            self._generation = schema.meta(self.db, "generation")
+            self._generation = database.meta(self.db, "generation")
 
     def _look_at_all(self) -> _Look:
         look = _Look()
         seen, refused = look.seen, look.refused
-        with schema.without_garbage_collection():
+        with database.without_garbage_collection():
             for entry in self._source.scan():
                 if type(entry) is Stat:
                     seen[entry.path] = entry
@@ -153,7 +145,6 @@ class Refresher:
         return _speakable(look)
 
     def _gone(self, look: _Look, wanted: Collection[str] | None) -> list[str]:
-        """Known paths that are truly absent now."""
         closed = [refused.path for refused in look.refused if refused.folder]
         refused = {refused.path for refused in look.refused}
         candidates = (
@@ -171,18 +162,13 @@ class Refresher:
         )
 
     def _named(self, wanted: Collection[str]) -> set[str]:
-        """Known paths among `wanted` or in folders among them."""
         folders = _folders(wanted)
         inside = {path for path in self._known if below(path, folders)} if folders else set()
         return inside | {path for path in wanted if path in self._known}
 
     def _moved(self, found: list[str]) -> list[str]:
-        """Old places of notes that were found elsewhere just now (the same id, or without one the
-        same file), if they are gone.
-
-        A move is told in two events, which may come one by one; a memory is never served twice in
-        between.
-        """
+        """Old places, now gone, of notes that were found elsewhere just now: a move is told in two
+        events, and a memory is never served twice in between."""
         query = """SELECT new.path, new.id, old.path FROM notes new LEFT JOIN notes old ON old.id =
             new.id AND old.handle = new.handle
                    AND old.key != new.key WHERE new.path IN (SELECT value FROM json_each(?))"""
@@ -198,27 +184,26 @@ class Refresher:
     def _braking(
         self, gone: Collection[str], total: int, *, everything: bool, force: bool
     ) -> str | None:
-        """Why nothing may be removed now, or None; `total`: notes there were."""
-        braked = schema.meta(self.db, "braked") is not None
+        braked = database.meta(self.db, "braked") is not None
         few = len(gone) <= max(_FEW, self._brake * total)
         if not gone or force or (few and (everything or not braked)):
             if everything and braked:
-                schema.set_meta(self.db, "braked", None)
+                database.set_meta(self.db, "braked", None)
             return None
         if not braked:
-            schema.set_meta(self.db, "braked", 1)
+            database.set_meta(self.db, "braked", 1)
         return (
             f"{len(gone)} of {total} files vanished at once; their notes stay until it is certain "
             f"that they are meant to be gone"
         )
 
     def _apply(self, changed: list[Stat], progress: Progress | None, *, seek: bool) -> list[str]:
-        """Write what changed; what came from elsewhere leaves its old place in the same
-        transaction. Returns those places."""
+        """What came from elsewhere leaves its old place in the same transaction. Returns those
+        places."""
         done, moved = 0, []
         for batch in _batches(changed):
-            loaded = self._read(batch)
-            with schema.transaction(self.db):
+            loaded = [(stat, self._bytes(stat)) for stat in batch]
+            with database.transaction(self.db):
                 self._write(loaded)
                 left = self._moved([stat.path for stat, _ in loaded]) if seek else []
                 self._take_out(left)
@@ -228,11 +213,8 @@ class Refresher:
                 progress("indexing", done, len(changed))
         return moved
 
-    def _read(self, batch: list[Stat]) -> list[tuple[Stat, bytes | str | None]]:
-        """Each file's bytes, or why it cannot be read, or None if it is gone by now."""
-        return [(stat, self._bytes(stat)) for stat in batch]
-
     def _bytes(self, stat: Stat) -> bytes | str | None:
+        """The file's bytes, or why it cannot be read, or None if it is gone by now."""
         try:
             data = self._source.read(stat.path, LARGEST)
         except FileNotFoundError:
@@ -277,8 +259,7 @@ class Refresher:
         self._advance()
 
     def _as_it_stands(self, path: str, data: bytes) -> list[note_rows.Note]:
-        """A file with conflict markers when no better version of it is known: its words are found
-        all the same."""
+        """A file with conflict markers of which no better version is known."""
         try:
             return [
                 self.screening.read(
@@ -296,9 +277,6 @@ class Refresher:
     def _completed(
         self, parsed: list[note_rows.Note], data: Mapping[str, bytes]
     ) -> tuple[list[note_rows.Note], list[tuple[str, str]]]:
-        """With what only the history knows; (path, reason) of those that may not be read because of
-        it."""
-
         born = self._births(data)
 
         def again(path: str, known: Memory) -> note_rows.Note:
@@ -307,18 +285,17 @@ class Refresher:
         return (
             (parsed, [])
             if self._past is None
-            else unreadable.completed(self._past, parsed, again, LARGEST)
+            else note_rows.completed(self._past, parsed, again, LARGEST)
         )
 
     def _births(self, paths: Iterable[str]) -> note_rows.Born:
-        """When these files were first committed; git is asked once one of them wants to know."""
+        """Git is asked once one of them wants to know."""
         wanted = list(paths)
         born = cache(lambda: self._past.born(wanted) if self._past is not None else {})
         return lambda path: born().get(path, "")
 
     def _fall_back(self, within: Collection[str] | None) -> None:
-        """Let the last good version in HEAD's history speak for each file that cannot be read;
-        asked again whenever HEAD has another."""
+        """The last good version in HEAD's history speaks for each file that cannot be read."""
         if self._past is None:
             return
         listed = self.db.execute("SELECT path, head FROM unreadable WHERE NOT refused")
@@ -332,10 +309,10 @@ class Refresher:
         held = self._held(moved)
         found = [
             one
-            for one in unreadable.last_good(self._past, moved, self._limit, LARGEST)
+            for one in note_rows.last_good(self._past, moved, self._limit, LARGEST)
             if not self.screening.why(one[0])
         ]
-        with schema.transaction(self.db):
+        with database.transaction(self.db):
             self._store(
                 [
                     note
@@ -354,7 +331,6 @@ class Refresher:
             self._advance()
 
     def _date(self, within: Collection[str] | None) -> None:
-        """Date notes that named no date, and were not committed yet when they were read."""
         if self._past is None:
             return
         undated = {
@@ -380,12 +356,11 @@ class Refresher:
                     dated.append(
                         self.screening.read(path, data[path], self._limit, born=born.__getitem__)
                     )
-            with schema.transaction(self.db):
+            with database.transaction(self.db):
                 self._store(self._completed(dated, data)[0], held)
                 self._advance()
 
     def _held(self, paths: Iterable[str]) -> dict[str, tuple[int, str]]:
-        """path -> (key, blob) of the notes that are in the index."""
         query = "SELECT path, key, blob FROM notes WHERE path IN (SELECT value FROM json_each(?))"
         return {
             path: (key, blob)
@@ -395,7 +370,7 @@ class Refresher:
     def _store(self, parsed: list[note_rows.Note], held: dict[str, tuple[int, str]]) -> None:
         if not parsed:
             return
-        following = schema.meta(self.db, "next", 1)
+        following = database.meta(self.db, "next", 1)
         assert isinstance(following, int)
         keys: dict[str, int] = {}
         for note in parsed:
@@ -406,7 +381,7 @@ class Refresher:
                 keys[note.path] = following
                 following += 1
                 self._done["added"].append(note.path)
-        schema.set_meta(self.db, "next", following)
+        database.set_meta(self.db, "next", following)
         old = [held[note.path][0] for note in parsed if note.path in held]
         if old:
             note_rows.clear(self.db, old)
@@ -430,11 +405,10 @@ class Refresher:
     def _remove(self, gone: list[str]) -> None:
         for start in range(0, len(gone), _BATCH):
             batch = gone[start : start + _BATCH]
-            with schema.transaction(self.db):
+            with database.transaction(self.db):
                 self._take_out(batch)
 
     def _take_out(self, batch: list[str]) -> None:
-        """Forget these paths, in a transaction."""
         if not batch:
             return
         held = self._held(batch)
@@ -451,8 +425,6 @@ class Refresher:
         self._done["removed"] += [path for path in batch if path in held]
 
     def _note_refused(self, look: _Look, *, everything: bool) -> None:
-        """List what will not be read; what was indexed before keeps serving, and is read again once
-        it can be."""
         wanted = {refused.path: refused.reason for refused in look.refused}
         held = dict(self.db.execute("SELECT path, reason FROM unreadable WHERE refused"))
         over = held.keys() - wanted.keys() if everything else set()
@@ -464,7 +436,7 @@ class Refresher:
         if not over and not new:
             return
         again = [replace(self._known[path], ctime_ns=-1) for path in new if path in self._known]
-        with schema.transaction(self.db):
+        with database.transaction(self.db):
             self.db.executemany("DELETE FROM unreadable WHERE path = ?", ((path,) for path in over))
             self.db.executemany(
                 "INSERT OR REPLACE INTO unreadable (path, reason, refused) VALUES (?, ?, 1)",
@@ -477,22 +449,22 @@ class Refresher:
         self.db.execute("UPDATE meta SET value = value + 1 WHERE name = 'generation'")
 
     def _result(self, braked: str | None, gone: list[str]) -> Refreshed:
-        self._generation = schema.meta(self.db, "generation")
-        unreadable = tuple(
+        self._generation = database.meta(self.db, "generation")
+        note_rows = tuple(
             path for (path,) in self.db.execute("SELECT path FROM unreadable ORDER BY path")
         )
         added, modified, removed = (
             tuple(self._done[name]) for name in ("added", "modified", "removed")
         )
-        complete = bool(schema.meta(self.db, "complete")) and schema.meta(self.db, "braked") is None
+        complete = (
+            bool(database.meta(self.db, "complete")) and database.meta(self.db, "braked") is None
+        )
         return Refreshed(
-            added, modified, removed, unreadable, complete, braked, tuple(gone) if braked else ()
+            added, modified, removed, note_rows, complete, braked, tuple(gone) if braked else ()
         )
 
 
 def _file(stat: Stat) -> tuple[int, int, int]:
-    """What a file keeps when it is moved; an inode alone is given to the next file as soon as this
-    one is gone."""
     return stat.inode, stat.size, stat.mtime_ns
 
 
@@ -508,8 +480,7 @@ def _folders(wanted: Iterable[str]) -> list[str]:
 
 
 def _speakable(look: _Look) -> _Look:
-    """File names that are not UTF-8 cannot be shown or committed by name: they are listed, never
-    indexed."""
+    """File names that are not UTF-8 are listed, never indexed."""
     for path in [path for path in look.seen if not path.isascii() and not _is_utf8(path)]:
         del look.seen[path]
         look.refused.append(Refused(path, "the file name is not valid UTF-8"))
@@ -535,13 +506,11 @@ def _shown(path: str) -> str:
 
 
 def _settled(stat: Stat, now: int) -> Stat:
-    """The stat to remember; one that equals nothing if the file is so fresh that it may change
-    again without a trace."""
+    """One that equals nothing if the file is so fresh that it may change again without a trace."""
     return replace(stat, ctime_ns=-1) if now - max(stat.mtime_ns, stat.ctime_ns) < _RACY else stat
 
 
 def _batches(changed: list[Stat]) -> Iterator[list[Stat]]:
-    """In the order of paths, by number and by bytes."""
     batch: list[Stat] = []
     size = 0
     for stat in sorted(changed, key=lambda stat: stat.path):

@@ -2,8 +2,8 @@
 which may be deleted at any time.
 
 Reading works from any thread; writing is serialised. A database that is damaged or of another
-version never stops the caller: it is put aside and built again, and until then what still works
-answers and `degraded()` says what does not.
+version is put aside and built again; until then what still works answers and `degraded()` says what
+does not.
 """
 
 from __future__ import annotations
@@ -14,18 +14,20 @@ import secrets
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from oneiro_vault import answers
+from oneiro_vault.api import Progress
+from oneiro_vault.core.frontmatter.salvage import ENCODING, FRONTMATTER
 from oneiro_vault.core.tree_diff import Past, Refused, Screen, Source, blob_id
-from oneiro_vault.errors import IndexProblem, OneiroError
-from oneiro_vault.index import dump
-from oneiro_vault.index.base import Embedder, Problem, Progress, Refreshed
+from oneiro_vault.errors import IndexProblem, OneiroError, few
+from oneiro_vault.index.base import Embedder, Problem, Refreshed
 from oneiro_vault.index.historic import FOLDER, Shelf
-from oneiro_vault.index.keyword import chunk_rows, note_rows, schema
+from oneiro_vault.index.keyword import chunk_rows, database, note_rows
 from oneiro_vault.index.keyword.database import FILE, Database
 from oneiro_vault.index.keyword.queries import Answers
 from oneiro_vault.index.refresh import LARGEST, Refresher
@@ -52,7 +54,7 @@ class Index(Answers):
         options: dict[str, Any],
         veil: Callable[[str], str],
     ) -> None:
-        database = Database(folder)
+        database = Database(folder, chunk_rows.faults)
         super().__init__(database, semantic(database), veil)
         self.folder = folder
         self.embedder = embedder
@@ -77,13 +79,13 @@ class Index(Answers):
         screen: Screen | None = None,
         veil: Callable[[str], str] = str,
     ) -> Index:
-        """Open the index in `folder`, or begin an empty one. Cheap: vectors are opened by
-        `open_vectors` or the first `embed`.
+        """Open the index in `folder`, or begin an empty one; vectors are opened by `open_vectors`
+        or the first `embed`.
 
-        `vectors`: `chroma`, or `ram` (nothing on disk). `former(name)` may make the embedder of the
-        model used before, so that its vectors answer until new ones are computed. `past` gives the
-        last good version of a note that cannot be read; what `screen` refuses is listed with the
-        reason, and not indexed; `veil` gives a text as it may be shown.
+        `vectors`: `chroma`, or `ram` (nothing on disk). `former(name)` makes the embedder of the
+        model used before, whose vectors answer until new ones are computed. `past` gives the last
+        good version of a note; what `screen` refuses is not indexed; `veil` gives a text as it may
+        be shown.
         """
         folder.mkdir(parents=True, exist_ok=True)
         os.environ["SQLITE_TMPDIR"] = str(
@@ -102,7 +104,6 @@ class Index(Answers):
         )
 
     # -- keeping up
-    # ----------------------------------------------------------------------------------------------
 
     def refresh(
         self,
@@ -112,12 +113,9 @@ class Index(Answers):
         force: bool = False,
     ) -> Refreshed:
         """Bring the keyword index in line with the disk: everything (None), or files and folders
-        (anything that is not `*.md`).
-
-        When more than `brake` of the notes vanished at once nothing is removed and `braked` says
-        why, until they are back or with `force`. Raises IndexProblem only if the disk refuses the
-        index.
-        """
+        (anything that is not `*.md`). When more than `brake` of the notes vanished at once nothing
+        is removed, until they are back or with `force`. Raises IndexProblem only if the disk
+        refuses the index."""
         with self._database.writing():
             if not self._database.trusted():
                 self.rebuild(progress)
@@ -132,7 +130,7 @@ class Index(Answers):
                 found = self._refresher().run(None, force=force, progress=progress)
         if self._current.screening.hidden:
             self.earlier.clear()  # what may not be read now was not known then either
-        if found.changed > _MANY:
+        if sum(map(len, (found.added, found.modified, found.removed))) > _MANY:
             _give_back_memory()
         return found
 
@@ -140,11 +138,8 @@ class Index(Answers):
         self, progress: Progress | None = None, stop: Callable[[], bool] | None = None
     ) -> int:
         """Compute the vectors that are missing and drop those no note has; returns how many came
-        in. May run beside searches.
-
-        A vector store that failed its canaries is replaced first. Raises EmbedderProblem or
-        IndexProblem; what was done is kept.
-        """
+        in. May run beside searches. Raises EmbedderProblem or IndexProblem; what was done is
+        kept."""
         try:
             done = self._semantic.fill(progress, stop)
         except sqlite3.DatabaseError as error:
@@ -162,26 +157,22 @@ class Index(Answers):
             raise self._database.hurt(error) from error
 
     def rebuild(self, progress: Progress | None = None) -> None:
-        """Derive everything afresh in a new file and put it in place of the old one; vectors are
-        kept.
-
-        Until then the old one answers and takes in what changes; what it took in is looked at once
-        more before the new one takes over.
-        """
+        """Derive everything but vectors afresh in a new file. Until it takes the place of the old
+        one that answers, and takes in what changes, which is looked at once more."""
         fresh = self.folder / f"{FILE}.{secrets.token_hex(4)}{_UNFINISHED}"
         try:
             self.folder.mkdir(exist_ok=True)
-            db = schema.create(fresh)
+            db = database.create(fresh)
             try:
                 refresher = Refresher(db, self._source, **self._options)
                 refresher.run(None, force=True, progress=progress)
                 chunk_rows.settle(lambda: nullcontext(db), progress)
                 with self._database.writing():
                     refresher.run(None, force=True)
-                    schema.close(db)
+                    database.close(db)
                     self._database.replace(fresh)
             finally:
-                schema.close(db)
+                database.close(db)
         except (sqlite3.Error, OSError) as error:
             raise IndexProblem(
                 f"the index cannot be built: {error}",
@@ -189,7 +180,7 @@ class Index(Answers):
                 hint="Is the disk full?",
             ) from error
         finally:
-            for file in schema.files(fresh):
+            for file in database.files(fresh):
                 file.unlink(missing_ok=True)
         self._semantic.reconcile()
 
@@ -212,7 +203,6 @@ class Index(Answers):
         self._database.close()
 
     # -- state
-    # ----------------------------------------------------------------------------------------------
 
     def status(self) -> answers.IndexState:
         """notes, chunks, pending (texts that wait for a vector), unreadable, degraded (a reason or
@@ -225,7 +215,7 @@ class Index(Answers):
             "unreadable": self._database.read("SELECT count(*) FROM unreadable")[0][0],
             "degraded": self.degraded() if self._semantic.tried else self._database.damage,
             "model": self.embedder.name,
-            "schema": schema.VERSION,
+            "schema": database.VERSION,
             "complete": bool(
                 self._database.read("SELECT value FROM meta WHERE name = 'complete'")[0][0]
             ),
@@ -248,9 +238,8 @@ class Index(Answers):
         return missing + uncut, chunks
 
     def embedding(self) -> answers.Embedding | None:
-        """How far the vectors are: done and total (texts), rate (texts per second over the last
-        seconds of work, 0 while none is done) and seconds_left (None while the rate is 0). None
-        when no text waits for a vector."""
+        """Texts done and in total, texts per second lately (0 while none is done) and seconds_left
+        (None then). None when no text waits for a vector."""
         missing, uncut, chunks = self._left()
         if not missing + uncut:
             return None
@@ -264,7 +253,6 @@ class Index(Answers):
         }
 
     def _left(self) -> tuple[int, int, int]:
-        """(texts that wait for a vector, notes that were not cut into texts yet, all texts)."""
         label, read = self._semantic.label, self._database.read
         version = (
             self._database.life,
@@ -288,11 +276,8 @@ class Index(Answers):
         return missing_, uncut, chunks
 
     def unreadable(self) -> list[tuple[str, str]]:
-        """(path, reason) of every file that cannot be indexed as it is; one that was indexed before
-        is still served.
-
-        What lies in a folder that cannot be read is not listed again by itself.
-        """
+        """(path, reason) of every file that cannot be indexed as it is, but for those in a folder
+        that cannot be read."""
         found = dict(self._database.read("SELECT path, reason FROM unreadable ORDER BY path"))
         return [
             (path, reason)
@@ -302,15 +287,17 @@ class Index(Answers):
 
     def partial(self) -> list[str]:
         """Paths of the notes of which only the beginning is indexed."""
-        return self._ask(dump.partial)
+        query = "SELECT path FROM notes WHERE instr(problems, 'truncated') ORDER BY path"
+        return [path for (path,) in self._database.read(query)]
 
     def broken(self) -> list[str]:
         """Paths of the notes whose frontmatter or encoding cannot be read, and whose words are
         found all the same."""
-        return self._ask(dump.broken)
+        marks = " OR ".join(f"instr(problems, '\"{mark}\"')" for mark in (FRONTMATTER, ENCODING))
+        query = f"SELECT path FROM notes WHERE {marks} ORDER BY path"
+        return [path for (path,) in self._database.read(query)]
 
     # -- proof
-    # ----------------------------------------------------------------------------------------------
 
     def explain(self, path: str) -> dict[str, Any]:
         """Is this file indexed, as it is now, in which chunks, with which vectors, and if not,
@@ -329,28 +316,70 @@ class Index(Answers):
             "disk": on_disk,
             "why_not": why_not,
             "inert": row is not None and row.status in note_rows.INERT,
-            "chunks": self._ask(lambda db: dump.chunks(db, row.key, self._semantic.label))
-            if row
-            else [],
+            "chunks": self._chunks_of(row.key) if row else [],
         }
 
-    def dump(self) -> dict[str, list[Any]]:
-        """Everything the index says, sorted and without keys: two indexes of the same files have
-        equal dumps."""
-        self.settle()
-        return self._ask(dump.content)
+    def _chunks_of(self, key: int) -> list[dict[str, Any]]:
+        query = """SELECT kind, start, "end", hash,
+                   hash IN (SELECT hash FROM stored WHERE store = ?) FROM chunks WHERE note = ?
+                   ORDER BY kind = 'context', start, "end" DESC"""
+        names = ("kind", "start", "end", "hash", "vector")
+        return [
+            dict(zip(names, (*row[:4], bool(row[4])), strict=True))
+            for row in self._database.read(query, (self._semantic.label, key))
+        ]
 
     def check(self, tree: Mapping[str, str] | None = None) -> list[Problem]:
         """What is wrong: damage, vectors that cannot be found, and how the index differs from
         `tree` (path -> blob id), if given."""
         if self._database.prove():
             return [Problem("index-damaged", str(self._database.damage))]
-        found = self._ask(lambda db: dump.problems(db, tree))
+        found = self._problems(tree)
         if self._semantic.ready and not self.canaries():
             found.append(Problem("index-vectors", "the vector index does not find what it holds"))
         elif not self._semantic.ready and self._semantic.tried and not self._semantic.blocked:
             found.append(Problem("index-vectors", str(self._semantic.problem), level="warning"))
         return found
+
+    def _problems(self, tree: Mapping[str, str] | None) -> list[Problem]:
+        read = self._database.read
+        listed = dict(read("SELECT path, reason FROM unreadable ORDER BY path"))
+        found = [
+            Problem("unreadable", f"{path}: {reason}", path) for path, reason in listed.items()
+        ]
+        found += [
+            Problem(
+                "partial",
+                f"{path}: only the beginning of it is searched",
+                path,
+                "warning",
+                "Split it.",
+            )
+            for path in self.partial()
+        ]
+        if some := self.broken():
+            text = (
+                f"{few(some)}: the frontmatter or the encoding is broken; the words are found, "
+                f"nothing is written into them"
+            )
+            hint = "`oneiro check` says how to mend them."
+            found.append(Problem("broken", text, level="warning", hint=hint))
+        ids: dict[str, list[str]] = {}
+        for name, path in read("SELECT id, path FROM notes WHERE id != '' ORDER BY id, path"):
+            ids.setdefault(name, []).append(path)
+        shared = {name: ", ".join(paths) for name, paths in ids.items() if len(paths) > 1}
+        found += [
+            Problem("duplicate-id", f"the id {name} is in several notes: {paths}")
+            for name, paths in shared.items()
+        ]
+        held = dict(read("SELECT path, blob FROM notes"))
+        folded: dict[str, str] = {}
+        for path in sorted(held):
+            other = folded.setdefault(unicodedata.normalize("NFC", path).casefold(), path)
+            if other != path:
+                text = f"{path} and {other} are one file on a disk that ignores case"
+                found.append(Problem("case-twins", text, path, "warning"))
+        return found + (_differences(held, tree, listed) if tree is not None else [])
 
     def canaries(self) -> bool:
         """Does the vector store find what it holds, and are all files still there? If not, the next
@@ -375,10 +404,8 @@ class Index(Answers):
             file.unlink(missing_ok=True)
 
     # -- inside
-    # ----------------------------------------------------------------------------------------------
 
     def _refresher(self) -> Refresher:
-        """The refresher of the file in use; it remembers what it knows of the disk."""
         if self._life != self._database.life:
             self._current = Refresher(self._database.db, self._source, **self._options)
             self._life = self._database.life
@@ -397,7 +424,28 @@ class Index(Answers):
 
 
 def _give_back_memory() -> None:
-    """Return what a bulk load used to the system; glibc would keep it."""
+    """glibc would keep it."""
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
+
+
+def _differences(
+    held: Mapping[str, str], tree: Mapping[str, str], listed: Collection[str]
+) -> list[Problem]:
+    found = [
+        Problem("index-missing", f"{path} is not indexed", path)
+        for path in sorted(tree.keys() - held.keys() - set(listed))
+    ]
+    found += [
+        Problem("index-ghost", f"{path} is indexed and does not exist", path)
+        for path in sorted(held.keys() - tree.keys())
+    ]
+    stale = [
+        path
+        for path in sorted(held.keys() & tree.keys())
+        if held[path] != tree[path] and path not in listed
+    ]
+    return found + [
+        Problem("index-stale", f"{path} is indexed as it was before", path) for path in stale
+    ]

@@ -1,9 +1,9 @@
 """What the file system says has changed: a hint that makes the index quick, never what makes it
 right (`refresh` does that).
 
-Each folder at the top of the vault gets a recursive watch and the root a flat one, so that `.git`
-and `.oneiro` cost nothing. When watching is impossible (network disk, no inotify watches left) or
-not wanted, everything is compared every few seconds instead.
+Each folder at the top gets a recursive watch and the root a flat one, so that `.git` and `.oneiro`
+cost nothing. Where watching is impossible (network disk, no inotify watches left), everything is
+compared every few seconds.
 """
 
 from __future__ import annotations
@@ -44,20 +44,8 @@ _EVENTS: Final[list[type[FileSystemEvent]]] = [
 feed itself."""
 _LOGGER: Final = "watchdog.observers.inotify_c"
 _OVERFLOW: Final = "queue overflowed"
-_NETWORK: Final = (
-    "nfs",
-    "cifs",
-    "smb",
-    "9p",
-    "fuse.",
-    "vboxsf",
-    "drvfs",
-    "afs",
-    "ceph",
-    "glusterfs",
-    "lustre",
-    "ncpfs",
-    "davfs",
+_NETWORK: Final = tuple(
+    "nfs cifs smb 9p fuse. vboxsf drvfs afs ceph glusterfs lustre ncpfs davfs".split()
 )
 _POLL: Final = 2.0
 _PATIENCE: Final = 2.0
@@ -68,12 +56,9 @@ log = logging.getLogger(__name__)
 
 
 class Watcher:
-    """Calls `on_dirty` with paths that changed (files, and folders with an ending slash) once they
-    rested for `debounce` seconds, and `on_overflow` when anything may have changed. Both are called
-    from the watcher's threads.
-
-    `mode` is `events` or `polling`, and `reason` says why it is the latter.
-    """
+    """Calls `on_dirty` with paths that changed (folders with an ending slash) once they rested for
+    `debounce` seconds, and `on_overflow` when anything may have changed, from its own threads.
+    `mode`: `events` or `polling`; `reason`: why the latter."""
 
     def __init__(
         self,
@@ -125,7 +110,6 @@ class Watcher:
                 thread.join(5)
 
     # -- called by the handler
-    # ----------------------------------------------------------------------------------------------
 
     def seen(self, event: FileSystemEvent) -> None:
         """Take in one event."""
@@ -144,7 +128,6 @@ class Watcher:
             self._on_overflow()
 
     # -- inside
-    # ----------------------------------------------------------------------------------------------
 
     def _watch(self) -> None:
         # A folder that comes while its parent is walked is met twice; watchdog warns and goes on,
@@ -168,7 +151,6 @@ class Watcher:
         self._watches[name] = watch
 
     def _rewatch(self, name: str) -> None:
-        """A folder at the top came, went, or is another one now."""
         old = self._watches.pop(name, None)
         try:
             if old is not None:
@@ -189,7 +171,7 @@ class Watcher:
             self._changed.notify_all()
 
     def _inside(self, raw: str) -> str | None:
-        """The vault-relative path, or None for what lies outside or in a dot-folder."""
+        """None for what lies outside or in a dot-folder."""
         path = os.path.relpath(raw, self._root)
         if (
             path == "."
@@ -200,7 +182,6 @@ class Watcher:
         return path.replace(os.sep, "/")
 
     def _report(self) -> None:
-        """Hand over what has rested."""
         while not self._stopped.is_set():
             with self._changed:
                 rested, wait = self._rested()
@@ -238,7 +219,6 @@ class Watcher:
             self._guarded(self._on_overflow)
 
     def _fall_back(self, error: OSError) -> None:
-        """Watching has become impossible: compare everything from now on."""
         if error.errno not in _NO_ROOM:
             log.warning("watching: %s", error)
             self.overflow()
@@ -264,7 +244,6 @@ class Watcher:
         thread.start()
 
     def _guarded(self, work: Callable[[], object]) -> None:
-        """A listener's error must not end the watch."""
         try:
             work()
         except Exception:
@@ -298,8 +277,7 @@ class _Ear(logging.Handler):
 
 
 def _require_room(root: Path) -> None:
-    """Raise OSError if no inotify watch is left: watchdog does not say so for folders inside a
-    watched one."""
+    """Raise OSError if no inotify watch is left: watchdog does not say so."""
     if sys.platform != "linux":
         return
     libc = ctypes.CDLL(None, use_errno=True)

@@ -1,9 +1,6 @@
-"""What every loop works with: a frozen picture of the vault going in, decisions coming out.
-
-A loop has no clock, no files, no judge and no chance in it. The same snapshot and the same verdicts
-give the same decisions, which is why a run that was killed, or that waits for an answer, is simply
-run again.
-"""
+"""What every loop works with: a frozen picture of the vault going in, decisions coming out. The
+same snapshot and verdicts give the same decisions, so a run that was killed, or waits, is simply
+run again."""
 
 from __future__ import annotations
 
@@ -83,8 +80,7 @@ class Snapshot:
     notes: Mapping[str, Note]
     settings: Mapping[str, Any] = field(default_factory=dict)
     candidates: Callable[[str, int], list[str]] = _nobody
-    """(text, k) -> ids of active knowledge most like the text, best first: keywords and meaning,
-    filtered before it is cut to k."""
+    """(text, k) -> ids of active knowledge most like the text, best first."""
     vectors: Callable[[Sequence[str]], tuple[list[str], Vectors]] = _no_vectors
     """ids -> (those that have a vector, their vectors n x d of length 1)."""
     settled: frozenset[str] = frozenset()
@@ -92,13 +88,11 @@ class Snapshot:
     declined: frozenset[str] = frozenset()
     """Those that a person rejected."""
     known: Callable[[str], bool] = lambda _: False
-    """Question id -> has this run's judge answered it before? A loop with a ceiling spends it on
-    what is new."""
+    """Question id -> has this run's judge answered it before?"""
     waited: Callable[[str], bool] = lambda _: False
     """Question id -> did this run's judge leave it open before?"""
     free: bool = True
-    """Does it cost nobody anything to ask this judge again what it left open? Rules do not mind;
-    what somebody is to answer piles up."""
+    """Does it cost nobody anything to ask this judge again what it left open?"""
     failed: Callable[[str], bool] = lambda _: False
     """Question id -> did it get no answer that could be used before? Others come first."""
     forgotten: Container[str] = frozenset()
@@ -116,15 +110,13 @@ class Snapshot:
 
 
 NOW = "@now"
-"""Stands in an edit for the moment it is applied: a decision must not become another one by
-waiting."""
+"""Stands in an edit for the moment it is applied."""
 
 
 @dataclass(frozen=True)
 class New:
-    """Make a memory. `meta` as in frontmatter, without `id` and `source`, which the runner gives,
-    as it gives `created` unless the loop knows better; `key` lets other edits of the same decision
-    name it before it has an id, as `new:<key>`."""
+    """Make a memory. `meta` as in frontmatter, without `id` and `source`; `created` only if the
+    loop knows better than now; `key` lets other edits of the decision name it as `new:<key>`."""
 
     meta: Mapping[str, Any]
     body: str
@@ -146,11 +138,8 @@ Edit = New | Set
 
 @dataclass(frozen=True)
 class Decision:
-    """One thing a loop wants done: becomes one commit, at most once ever. Nothing in it can remove
-    a note.
-
-    Without edits it is only said in the report: what was looked at and left as it is.
-    """
+    """One thing a loop wants done: one commit, at most once ever. Nothing in it can remove a note.
+    Without edits it is only said in the report."""
 
     loop: str
     op: str
@@ -162,11 +151,9 @@ class Decision:
     questions: tuple[str, ...] = ()
     judge: str = ""
     transcript: str = ""
-    """What was said on the way, for the report: Markdown that no model is shown as its own
-    context."""
+    """What was said on the way, as Markdown for the report."""
     key: str = ""
-    """Names what is settled by it, whatever the words turn out to be; without it the decision is
-    its edits on exactly these notes."""
+    """Names what is settled by it; without it that is its edits on exactly these notes."""
     after: tuple[str, ...] = ()
     """Ids of decisions without which it must not happen. Without edits: ask again in this run when
     they have happened."""
@@ -234,8 +221,7 @@ def left_open(question: Question, snapshot: Snapshot) -> bool:
 
 
 def put(question: Question, snapshot: Snapshot) -> bool:
-    """Was this judge asked it before, whether it is answered or still open? Then it is asked again
-    whatever the ceiling."""
+    """Was this judge asked it before? Then it is asked again whatever the ceiling."""
     return snapshot.known(question.id) or left_open(question, snapshot)
 
 
@@ -250,8 +236,8 @@ def room(questions: Iterable[Question], most: int, snapshot: Snapshot) -> int:
 
 
 def within(questions: Sequence[Question], most: int, snapshot: Snapshot) -> list[Question]:
-    """The questions that were put before, and as many of the others as there is `room` for, in
-    their order; what failed before is the last of them."""
+    """The questions that were put before, and as many of the others as there is `room` for; what
+    failed before is the last of them."""
     new = [question.id for question in questions if not put(question, snapshot)]
     beyond = set(sorted(new, key=snapshot.failed)[room(questions, most, snapshot) :])
     return [question for question in questions if question.id not in beyond]
@@ -263,8 +249,7 @@ def asked_each(
     snapshot: Snapshot,
     decide: Callable[[Question, Verdict], Decision | None],
 ) -> Asking:
-    """The decisions of a loop that asks everything in one round: `decide` sees each good verdict
-    beside its question."""
+    """The decisions of a loop that asks everything in one round."""
     wanted = within(questions, most, snapshot)
     if not wanted:
         return []

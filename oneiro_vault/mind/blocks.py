@@ -3,14 +3,18 @@ by the loops that look after them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
+
+from pydantic import Field
 
 from oneiro_vault.classify import orientation_gate
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.orientation import shorten
+from oneiro_vault.core.question import Answer, Question, Verdict
 from oneiro_vault.core.text import claims
 from oneiro_vault.core.text.query import analyse
 from oneiro_vault.mind.base import NOW, New, Note, Set, Snapshot
@@ -113,14 +117,13 @@ def said_anew(
 
 
 def rotated(notes: Iterable[Note], now: float) -> list[Note]:
-    """In an order that begins somewhere else every day, so that none is passed over for ever by a
-    limit. A note's place in the row is its own: others coming and going do not move it."""
+    """In an order that begins somewhere else every day, so that a limit passes none over for ever;
+    others coming and going do not move a note."""
     start = now // DAY * GOLDEN % 1.0
     return sorted(notes, key=lambda note: ((_place(note.id) - start) % 1.0, note.id))
 
 
 def _place(ident: str) -> float:
-    """0 to 1."""
     return int.from_bytes(sha256(ident.encode()).digest()[:6]) / 2**48
 
 
@@ -132,3 +135,64 @@ def words(text: str) -> frozenset[str]:
 def alike(mine: frozenset[str], theirs: frozenset[str]) -> bool:
     """Do two texts consist of mostly the same words?"""
     return bool(mine and theirs) and len(mine & theirs) >= SAME * min(len(mine), len(theirs))
+
+
+POLICY: Final = 1
+TIMES: Final = 2
+SHORTEN: Final = (
+    f"{DESCRIBE}\n\nThe text below is to become one block and is too long. Say the same in at "
+    f"most {{limit}} characters: leave out what "
+    "matters least, add nothing."
+)
+
+
+class Shorter(Answer):
+    """The same in fewer words."""
+
+    text: str = Field(max_length=8_000)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Words for a new block, or for `target`; no text: only `sources` are added to its lineage."""
+
+    title: str
+    text: str
+    reason: str
+    sources: tuple[Note, ...]
+    target: Note | None = None
+    questions: tuple[str, ...] = ()
+    judge: str = ""
+
+
+def fitted(
+    snapshot: Snapshot, drafts: Sequence[Draft]
+) -> Generator[list[Question], Mapping[str, Verdict], list[Draft]]:
+    """The drafts, long ones shortened as far as the judge can."""
+    limit: int = snapshot.settings["distil.characters"]
+    found = list(drafts)
+    for _ in range(TIMES):
+        long = [at for at, draft in enumerate(found) if len(draft.text.strip()) > limit]
+        if not long:
+            break
+        verdicts = yield [_shorter(found[at].text, limit) for at in long]
+        for at in long:
+            verdict = verdicts[_shorter(found[at].text, limit).id]
+            if isinstance(verdict.answer, Shorter) and verdict.answer.text.strip():
+                found[at] = replace(
+                    found[at],
+                    text=verdict.answer.text,
+                    questions=(*found[at].questions, verdict.question),
+                )
+    return found
+
+
+def _shorter(text: str, limit: int) -> Question:
+    return Question(
+        "distil.compress",
+        SHORTEN.format(limit=limit),
+        Shorter,
+        given=text,
+        policy=POLICY,
+        stage="distil.compress",
+    )

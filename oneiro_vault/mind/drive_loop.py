@@ -1,9 +1,6 @@
 """Driving a loop: hand its questions to a judge, check what comes back, and send verdicts in until
-it has decided.
-
-Answers are remembered by the question's id. A run that was killed, or that waits for somebody, is
-simply run again and asks only what is new; a night on which nothing changed asks nothing.
-"""
+it has decided. Answers are remembered by the question's id, so a run that is run again asks only
+what is new."""
 
 from __future__ import annotations
 
@@ -12,13 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from oneiro_vault.api import Progress
 from oneiro_vault.core.question import STOPPED, Question, Raw, Verdict, check
 from oneiro_vault.mind.base import Asking, Decision
 
 MOST_ROUNDS: Final = 200
 """Rounds of questions after which a loop is taken to be out of control."""
-
-Progress = Callable[[str, int, int], None]
 
 
 class Answers(Protocol):
@@ -48,8 +44,8 @@ class Asked(Protocol):
 
 @dataclass
 class Tally:
-    """What a loop asked: questions by kind that a judge dealt with, well or badly; how many were
-    known already, and what became of the others."""
+    """What a loop asked: questions by kind that a judge dealt with, how many were known already,
+    and what became of the others."""
 
     asked: Counter[str] = field(default_factory=Counter)
     known: int = 0
@@ -76,8 +72,7 @@ class Driver:
     tally: Tally = field(default_factory=Tally)
 
     def drive(self, loop: Asking) -> list[Decision]:
-        """Run a loop to its end. When `stop` says so, what is still open counts as not answered and
-        the loop decides with what it has."""
+        """Run a loop to its end. When `stop` says so, what is still open counts as not answered."""
         try:
             questions = next(loop)
             for _ in range(MOST_ROUNDS):
@@ -89,7 +84,6 @@ class Driver:
         return []
 
     def _verdicts(self, questions: Sequence[Question]) -> dict[str, Verdict]:
-        """A verdict for every question, whatever the judge does."""
         by_id = {question.id: question for question in questions}
         found = {
             ident: known

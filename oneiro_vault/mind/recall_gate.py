@@ -1,15 +1,15 @@
 """The recall gate: what could be found before a decision can be found after it, or the decision
 does not happen.
 
-For every memory that a decision changes, probes are asked: its title, its description (neither
-where it is replaced because it no longer holds and they only say what it said), and what people
-really asked when they found it. (A capture is no memory yet: it stands behind everything else in
-any answer.) Afterwards the memory, or what took its place, must still be among the first ten rows.
-Only what was found before can be lost.
+Probes of a memory: its title, its description (neither where it no longer holds and they only say
+what it said), and what people really asked when they found it. (Captures have none: they stand
+behind everything else.) Afterwards the memory, or what took its place, must still be among the
+first ten rows.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -23,17 +23,9 @@ TOP: Final = 10
 ANSWERING: Final = frozenset(("active", "dormant"))
 """Statuses that answer a question."""
 UNSEEN: Final = frozenset(
-    (
-        "flags",
-        "derived_from",
-        "supersedes",
-        "importance",
-        "confidence",
-        "encoded",
-        "timestamp",
-        "priority",
-        "budget",
-    )
+    """
+    flags derived_from supersedes importance confidence encoded timestamp priority budget
+    """.split()
 )
 """Keys that no question finds a memory by."""
 
@@ -85,10 +77,8 @@ class Gate:
     snapshot: Snapshot
     find: Find
     asked: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    probes: int = 0
-    before: int = 0
-    after: int = 0
-    dropped: int = 0
+    numbers: Counter[str] = field(default_factory=Counter)
+    """Probes asked, those that found their memory before, and after, decisions dropped."""
     view: View = field(default_factory=View)
     heirs: dict[str, set[str]] = field(default_factory=dict)
     _before: dict[tuple[str, str], bool] = field(default_factory=dict)
@@ -104,15 +94,15 @@ class Gate:
                 turned.append(
                     Turned(decision, f"the recall gate: “{lost[:80]}” would no longer find it")
                 )
-                self.dropped += 1
+                self.numbers["dropped"] += 1
                 decision = decision.instead
             if decision is not None:
                 kept.append(decision)
         return kept, turned
 
     def _lost(self, decision: Decision) -> str:
-        """The first probe that found its memory before and would not any more, "" when there is
-        none (then the view moves on)."""
+        """The first probe that would not find its memory any more, "" when there is none (then the
+        view moves on)."""
         notes = self.snapshot.notes
         view, heirs = self.view.after(decision, notes), inherited(decision, self.heirs)
         touched = [
@@ -140,23 +130,15 @@ class Gate:
                 found += 1
             else:
                 before = sum(self._found_before(*probe) for probe in counted)
-                self.probes, self.before, self.after = (
-                    self.probes + len(counted),
-                    self.before + before,
-                    self.after + before,
-                )
+                self.numbers.update(probes=len(counted), before=before, after=before)
                 return query  # it does not happen, so nothing is lost
-        self.probes, self.before, self.after = (
-            self.probes + len(counted),
-            self.before + before,
-            self.after + found,
-        )
+        self.numbers.update(probes=len(counted), before=before, after=found)
         self.view, self.heirs = view, heirs
         return ""
 
     def _queries(self, note: Note, decision: Decision) -> list[str]:
-        """A memory that is no longer true is not asked for in its own words, nor by a title that is
-        only their beginning: what replaces it says something else on the same subject."""
+        """A memory that is no longer true is not asked for in its own words: what replaces it says
+        something else."""
         memory = note.memory
         own: tuple[str, ...] = (memory.title, memory.description)
         if decision.op == "supersede":
@@ -180,20 +162,9 @@ class Gate:
             edit.body is None and not set(edit.changes) - UNSEEN for edit in edits
         )
 
-    def numbers(self) -> dict[str, int]:
-        """For the report: probes asked, how many found their memory before, how many after,
-        decisions dropped."""
-        return {
-            "probes": self.probes,
-            "before": self.before,
-            "after": self.after,
-            "dropped": self.dropped,
-        }
-
 
 def named(decision: Decision) -> list[tuple[str, New | Set]]:
-    """Edits with the id of their memory, or a name that no other decision of the run has for one to
-    be made."""
+    """Edits with the id of their memory, or a name no other decision of the run has."""
     mark = id(decision)
     return [
         (edit.id if isinstance(edit, Set) else f"new:{mark}:{position}", edit)

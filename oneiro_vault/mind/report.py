@@ -1,9 +1,5 @@
-"""What a run tells a person: what happened and why, what was turned down, what recall made of it,
-what it cost, what failed.
-
-Notes' titles and reasons are quoted into Markdown on one line, so that no memory can write a
-section of the report.
-"""
+"""What a run tells a person. Notes' titles and reasons are quoted into Markdown on one line, so
+that no memory can write a section of the report."""
 
 from __future__ import annotations
 
@@ -137,8 +133,7 @@ def _questions(number: int) -> str:
 
 
 def opened(runs: Sequence[Run]) -> str:
-    """`2 waiting for an answer`, where somebody may give one; rules, for instance, leave open what
-    they cannot decide."""
+    """`2 waiting for an answer`, where somebody may give one."""
     asked = any(run.judge in ANSWERING for run in runs)
     return (
         f"{sum(len(run.waiting) for run in runs)} "
@@ -147,7 +142,6 @@ def opened(runs: Sequence[Run]) -> str:
 
 
 def _does(decision: Decision) -> str:
-    """What a decision did, in a word or two."""
     edits = [edit for edit in decision.edits if isinstance(edit, Set)]
     if (
         edits
@@ -159,8 +153,7 @@ def _does(decision: Decision) -> str:
 
 
 def meta_of(run: Run, title: str = "") -> dict[str, object]:
-    """Frontmatter of the report. It is archived from the start: it answers no question and is found
-    when asked for."""
+    """Frontmatter of the report, archived from the start: it answers no question."""
     return {
         "type": "dream", "title": title or title_of(run), "created": run.started, "source": "dream",
         "status": "archived",
@@ -194,8 +187,8 @@ def body_of(run: Run, snapshot: Snapshot) -> str:
 
 
 def gathered(runs: Sequence[Run], whole: bool) -> str:
-    """What is said of the runs of one night that decided nothing; `whole`: was nothing else done in
-    it?"""
+    """What is said of the runs of one night that decided nothing; `whole`: was nothing else
+    done?"""
     still = [
         title_of(run) + (f" ({_questions(run.calls)} asked)" if run.calls else "")
         for run in runs
@@ -208,7 +201,6 @@ def gathered(runs: Sequence[Run], whole: bool) -> str:
 
 
 def _opening(run: Run, total: int) -> str:
-    """A first paragraph that says it all."""
     said = [
         f"{'This was only tried: ' if run.dry else ''}Over {total} "
         f"{'note' if total == 1 else 'notes'}, judged by {plain(run.judge)}."
@@ -283,7 +275,6 @@ _KEYS: Final = {
 
 
 def _changed(edit: Set) -> str:
-    """What an edit does to a note, in words."""
     if status := edit.changes.get("status"):
         return f"{status}, still readable" if status != "active" else "active again"
     if edit.body is not None:
@@ -304,7 +295,6 @@ def _recall(run: Run) -> str:
 
 
 def _cost(run: Run) -> str:
-    """Questions add up: asked = answered + failed; nothing that was not asked is among them."""
     kinds = (
         f" ({', '.join(f'{number} {plain(kind)}' for kind, number in sorted(run.asked.items()))})"
         if run.asked

@@ -1,13 +1,9 @@
 """Which decisions of a run may happen: each at most once, none on changed ground, not too many, and
-orientation stays what it must be.
-
-Nothing here judges a memory's text but the rules every loop shares; what is turned down is kept
-with its reason for the report.
-"""
+orientation stays what it must be."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,7 +30,7 @@ class Turned:
 
 
 def settle(
-    snapshot: Snapshot, decisions: Sequence[Decision], share: float, rules: Iterable[Rule] = ()
+    snapshot: Snapshot, decisions: Sequence[Decision], share: float
 ) -> tuple[list[Decision], list[Turned]]:
     """(what may happen, in order; what may not). `share` of the notes may be touched by one run."""
     limit = max(SMALLEST_BRAKE, int(share * len(snapshot.notes)))
@@ -42,12 +38,7 @@ def settle(
     made: set[str] = set()
     kept: list[Decision] = []
     turned: list[Turned] = []
-    everything = [
-        *rules,
-        _may_edit(snapshot),
-        _only_describes(snapshot),
-        _keeps_orientation(snapshot),
-    ]
+    rules = [_may_edit(snapshot), _only_describes(snapshot), _keeps_orientation(snapshot)]
     for decision in decisions:
         sets = {
             edit.id
@@ -64,7 +55,7 @@ def settle(
         elif len(touched | sets) > limit and sets:
             why = f"the brake: a run touches at most {limit} notes"
         else:
-            why = next((found for rule in everything if (found := rule(decision))), "")
+            why = next((found for rule in rules if (found := rule(decision))), "")
         if why:
             turned.append(Turned(decision, why))
         else:
@@ -75,8 +66,6 @@ def settle(
 
 
 def _may_edit(snapshot: Snapshot) -> Rule:
-    """Notes that are gone, pending, or ratified by a person are not a loop's to change."""
-
     def rule(decision: Decision) -> str:
         for edit in decision.edits:
             if isinstance(edit, New):
@@ -100,8 +89,6 @@ def _may_edit(snapshot: Snapshot) -> Rule:
 
 
 def _only_describes(snapshot: Snapshot) -> Rule:
-    """No loop, whatever it is called, writes words into the orientation that do more than
-    describe."""
     limit = snapshot.settings.get("distil.characters", 800)
 
     def rule(decision: Decision) -> str:
@@ -126,7 +113,6 @@ def _only_describes(snapshot: Snapshot) -> Rule:
 
 
 def _keeps_orientation(snapshot: Snapshot) -> Rule:
-    """The orientation layer never ends empty while anything of it rests on what holds."""
     left = {note.id for note in snapshot.of("orientation")}
 
     def rule(decision: Decision) -> str:
@@ -154,7 +140,6 @@ def _keeps_orientation(snapshot: Snapshot) -> Rule:
 
 
 def _stands(block: Note, snapshot: Snapshot) -> bool:
-    """Is some of what it was made of still there, if it was made of anything?"""
     ground = block.memory.derived_from
     return not ground or any(
         ident in snapshot.notes and snapshot.notes[ident].memory.status not in REMOVING

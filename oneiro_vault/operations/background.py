@@ -20,46 +20,38 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("oneiro.background")
 LEDGER_AFTER = 86_400.0
-"""Seconds after which pending ledger events get a commit of their own when nothing else took them
-along: at most one a day."""
+"""Seconds after which pending ledger events get a commit of their own."""
 LEDGER_LOOK = 60.0
 """Seconds between two looks at that."""
 DREAM_EVERY = 20.0
-"""Seconds between two looks at the schedule: an owner that has just begun answers first."""
+"""Seconds between two looks at the schedule."""
 SYNC_EVERY = 1.0
 """Seconds between two looks at whether a sync is due."""
 ASK_AGAIN = 900.0
 """Seconds after which a remote that could not say whose it is to dream is asked again."""
 AGAIN = 3.0
-"""Seconds after which edits that could not be committed (a rebase was under way) are tried
-again."""
+"""Seconds after which edits that could not be committed are tried again."""
 REST = 0.5
 """Seconds without a commit after which nobody is in the middle of writing."""
 LATEST = 10.0
 """Seconds after its start in which an owner opens its vectors all the same."""
 ATTENDED = 600.0
-"""Seconds after the beginning of a conversation, or a prompt in it, in which the model stays
-loaded."""
+"""Seconds after a prompt in which the model stays loaded."""
 STIR = 60.0
-"""Seconds at most between two signs to the embedding process that it is still wanted."""
+"""Seconds at most between two signs that the embedding process is still wanted."""
 RETRY = 30.0
-"""Seconds to rest after a background step failed: a full disk is not helped by asking it again at
-once."""
+"""Seconds to rest after a background step failed."""
 
 
 class Background:
-    """Four threads: one keeps the index at the disk and commits what rests, one computes vectors,
-    one runs loops when they are due, one syncs (so that no remote, however slow, is ever waited
-    for)."""
+    """Four threads: one follows the disk and commits what rests, one computes vectors, one runs
+    loops when they are due, one syncs, so that no remote is ever waited for."""
 
     def __init__(self, house: House) -> None:
         self.house = house
         self._stop = threading.Event()
         self._embed = threading.Event()
-        self._following = threading.Event()
-        self._embedding = threading.Event()
-        self._dreaming = threading.Event()
-        self._syncing = threading.Event()
+        self._doing: set[str] = set()
         self._threads: list[threading.Thread] = []
         self._watcher: Watcher | None = None
         self._ledger_at = self._proved_at = time.monotonic()
@@ -67,9 +59,8 @@ class Background:
 
     def start(self) -> None:
         """Start watching first, then compare: nothing that happens in between is missed."""
-        from oneiro_vault.index.watch import (
-            Watcher,
-        )  # only an owner watches; one command alone need not load watchdog
+        # only an owner watches; one command alone need not load watchdog
+        from oneiro_vault.index.watch import Watcher
 
         settings = self.house.settings
         self._watcher = Watcher(
@@ -109,13 +100,7 @@ class Background:
 
     def busy(self) -> bool:
         """Is something under way that an idle exit would cut short?"""
-        return (
-            self._following.is_set()
-            or self._embedding.is_set()
-            or self._dreaming.is_set()
-            or self._syncing.is_set()
-            or self.house.backlog
-        )
+        return bool(self._doing) or self.house.backlog
 
     def _follow(self) -> None:
         house, every = self.house, self.house.settings["watch.reconcile"]
@@ -123,7 +108,7 @@ class Background:
         reconcile_at = edits_at = captures_at = float("-inf")
         while not self._stop.is_set():
             now = time.monotonic()
-            self._following.set()
+            self._doing.add("follow")
             if house.backlog or now >= reconcile_at:
                 self._guarded("reconcile", house.reconcile)
                 reconcile_at, house.edited = now + every, True
@@ -138,14 +123,12 @@ class Background:
                     if self._guarded("captures", lambda: store_captures.collect(house))
                     else AGAIN
                 )
-            self._following.clear()
+            self._doing.discard("follow")
             self._embed.set()
             house.wake.wait(min(1.0, pause))
             house.wake.clear()
 
     def _commit_edits(self) -> None:
-        """Commit what rests; look again only while something is still too fresh or a watcher saw
-        more."""
         self.house.edited = False
         try:
             self.house.commit_edits()
@@ -186,9 +169,9 @@ class Background:
             self.house.index.rest()
             if self._stop.is_set() or not (self._sick() or self._waiting()):
                 continue
-            self._embedding.set()
+            self._doing.add("embed")
             ok = self._guarded("embed", lambda: self.house.index.embed(stop=self._stop.is_set))
-            self._embedding.clear()
+            self._doing.discard("embed")
             self.house.stalled = not ok
             if not ok:
                 self._stop.wait(RETRY)
@@ -204,16 +187,14 @@ class Background:
             house.embedder.encode(["."]) if house.embedder.warm() else house.embedder.wake()
 
     def _dream_loop(self) -> None:
-        """Run what is due by the schedule, also what was due while the machine slept."""
         while not self._stop.wait(DREAM_EVERY):
             if self.house.settings["dreams.schedule"].strip() and not self.house.wrong:
                 self._guarded("dreams", self.dream)
 
     def dream(self) -> None:
-        """Run the loops that are due, or encode what has rested, if there is anything of either."""
-        from oneiro_vault.operations.dream import (
-            scheduler,  # what loops need is not loaded before there is time for it
-        )
+        """Run the loops that are due, or encode what has rested."""
+        # what loops need is not loaded before there is time for it
+        from oneiro_vault.operations.dream import scheduler
 
         if time.monotonic() < self._dream_after:
             return
@@ -226,28 +207,25 @@ class Background:
         )
         if work is None:
             return
-        self._dreaming.set()
+        self._doing.add("dream")
         try:
             if work(self.house)["later"]:
                 self._dream_after = time.monotonic() + ASK_AGAIN
         finally:
-            self._dreaming.clear()
+            self._doing.discard("dream")
 
     def _sync_loop(self) -> None:
-        """Sync when it is due; off unless a setting of the machine says so."""
         automatic = synchronize.Automatic(self.house)
         while automatic.wanted and not self._stop.wait(SYNC_EVERY):
             if not self.house.wrong and automatic.due():
-                self._syncing.set()
+                self._doing.add("sync")
                 self._guarded("sync", automatic.run)
-                self._syncing.clear()
+                self._doing.discard("sync")
 
     def _waiting(self) -> bool:
         return not self._guarded("vectors", lambda: self.house.index.pending()[0], wanted=0)
 
     def _sick(self) -> bool:
-        """Once in a while: does the vector store still find what it holds? (One that does not is
-        replaced by the next `embed`.)"""
         house = self.house
         if (
             time.monotonic() - self._proved_at < house.settings["watch.reconcile"]
@@ -258,8 +236,7 @@ class Background:
         return not self._guarded("canaries", house.index.canaries, wanted=True)
 
     def _guarded(self, step: str, work: Callable[[], object], *, wanted: object = None) -> bool:
-        """One failing step must not end the owner; it is logged and tried again later. `wanted`:
-        the only answer that is no failure."""
+        """One failing step must not end the owner. `wanted`: the only answer that is no failure."""
         try:
             found = work()
             return wanted is None or found == wanted

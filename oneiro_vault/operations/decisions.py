@@ -1,5 +1,5 @@
-"""A person's review of what loops propose: look, accept, reject. Models may look; what holds is for
-a person to say."""
+"""What only a person decides: which proposals happen, which orientation is theirs, what answers a
+note's questions. Models may look."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.markdown.word_diff import steps
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import (
@@ -22,7 +23,7 @@ from oneiro_vault.errors import (
     shown,
 )
 from oneiro_vault.operations import proposed
-from oneiro_vault.operations.history.compare import said
+from oneiro_vault.operations.history.diff import said
 from oneiro_vault.operations.proposed import Proposal
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault import ledger
@@ -46,8 +47,8 @@ _MARKS: Final = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
 
 
 def review(house: House, branch: str | None = None) -> answers.Review:
-    """The proposals that wait, of all branches or of one, in their order: what, why, and what would
-    change, word by word."""
+    """The proposals that wait, of all branches or of one: what, why, and what would change, word by
+    word."""
     found = [one for one in proposed.waiting(house) if branch in (None, one.branch.name)]
     rows = [_row(house, one) for one in found]
     names = list(dict.fromkeys(one.branch.name for one in found))
@@ -75,8 +76,8 @@ def _row(house: House, one: Proposal) -> answers.Proposal:
 
 
 def _change(house: House, path: str, *sides: Any) -> answers.ProposedChange:
-    """One note: `words` are its new ones, or all of both with [-gone-] and {+new+}; `keys`: what
-    else it says or changes."""
+    """`words`: new ones, or all of both with [-gone-] and {+new+}; `keys`: what else it says or
+    changes."""
     before, after = (house.vault.repo.data(side.blob) if side else None for side in sides)
     old, new = (_parsed(path, data) for data in (before, after))
     text = (after or b"").decode("utf-8", "replace")
@@ -104,8 +105,7 @@ def _change(house: House, path: str, *sides: Any) -> answers.ProposedChange:
 
 
 def _forged(path: str, data: bytes) -> str:
-    """Why a new note cannot come from a branch, "" when it can: no loop of ours speaks for a
-    person, but anybody can push a branch."""
+    """Why a new note cannot come from a branch, "" when it can: anybody can push a branch."""
     note = _parsed(path, data)
     if note is not None and note.core:
         return f"{path} is new and says core: true, which only a person may say"
@@ -146,18 +146,14 @@ def _value(value: Any) -> str:
 
 
 # -- deciding
-# --------------------------------------------------------------------------------------------------
 
 
 def review_accept(
     house: House, ids: Sequence[str], edited: Mapping[str, Any] | None = None, actor: str = "user"
 ) -> answers.Accepted:
     """Let proposals happen, each as the commit its loop would have made; an id may be a prefix, or
-    a branch for all that waits on it.
-
-    `edited`: path -> the whole note as the person would rather have it. `stale` says what no longer
-    fits, or failed after others were done.
-    """
+    a branch for all of it. `edited`: path -> the whole note as the person would rather have it.
+    `stale`: what no longer fits, or failed after others were done."""
     _by_person(actor)
     accepted: list[answers.AcceptedRow] = []
     unfit: list[answers.StaleRow] = []
@@ -223,7 +219,6 @@ def _accept(house: House, one: Proposal, words: Mapping[str, str], actor: str) -
 
 
 def _edited(path: str, proposed_: bytes, text: str) -> bytes:
-    """A person's text of a note. Raises InvalidInput when it is none, or another memory."""
     data = text.encode("utf-8", "replace")
     was = _parsed(path, proposed_)
     try:
@@ -245,8 +240,7 @@ def _edited(path: str, proposed_: bytes, text: str) -> bytes:
 def review_reject(
     house: House, ids: Sequence[str], reason: str = "", actor: str = "user"
 ) -> answers.RejectedProposals:
-    """Say that proposals shall not happen; the reason is kept in the history, and they are not
-    proposed again."""
+    """Say that proposals shall not happen, now or again; the reason is kept in the history."""
     _by_person(actor)
     wanted = _wanted(house, ids)
     _record(house, wanted, proposed.REJECTED, reason, actor)
@@ -256,8 +250,6 @@ def review_reject(
 
 
 def _record(house: House, found: Sequence[Proposal], verdict: str, reason: str, actor: str) -> None:
-    """A verdict in the ledger, which every copy of the vault reads; the words about it only in the
-    commit."""
     if found:
         now = house.vault.clock()
         events = [
@@ -285,7 +277,6 @@ def _wanted(house: House, ids: Sequence[str]) -> list[Proposal]:
 
 
 def _named(found: Sequence[Proposal], name: str) -> list[Proposal]:
-    """The proposals that an id, its beginning, or a branch means."""
     whole = [one for one in found if one.branch.name == name]
     prefix = name.lower() if len(name) >= _SHORTEST else "-"
     fits = whole or [one for one in found if one.id.startswith(prefix)]
@@ -299,21 +290,17 @@ def _named(found: Sequence[Proposal], name: str) -> list[Proposal]:
 
 
 def _left(house: House) -> tuple[list[str], int]:
-    """Branches that could be put away, and how many proposals wait on."""
     closed = tidy(house, lapse=True)
     return closed, len(proposed.waiting(house))
 
 
 # -- branches whose work is done
-# --------------------------------------------------------------------------------------------------
 
 
 def tidy(house: House, lapse: bool = False) -> list[str]:
     """Put away every branch on which nothing waits any more, also one that was merged with plain
-    git; returns their names.
-
-    `lapse`: proposals that no longer fit do not hold a branch open. Raises OneiroError.
-    """
+    git; returns their names. `lapse`: proposals that no longer fit hold none open. Raises
+    OneiroError."""
     found = proposal_branches.branches(house.vault)
     if not found:
         return []
@@ -350,8 +337,6 @@ def _is_done(house: House, branch: Open, settled: set[str], lapse: bool) -> bool
 
 
 def _keep_reports(house: House, branch: Open) -> None:
-    """The reports of runs of which something was accepted; those of others stay with their
-    branch."""
     made = {entry.run for entry in house.vault.history.runs() if entry.decision}
     repo = house.vault.repo
     for entry in proposed.entries(house, branch):
@@ -378,3 +363,84 @@ def _keep_reports(house: House, branch: Open) -> None:
                 ),
             )
             house.refresh([write.path for write in writes])
+
+
+def ratify(
+    house: House, id: str, undo: bool = False, reason: str = "", actor: str = "user"
+) -> answers.Ratified:
+    """Make an orientation block `core`, or (`undo`) an ordinary one again. One that was whittled
+    wakes up with it. `prescribes`: it speaks to its reader, which a person may."""
+    from oneiro_vault.classify import orientation_gate  # as in `drafts`
+
+    if actor != "user":
+        raise InvalidInput(
+            "only a person ratifies",
+            kept=_KEPT,
+            hint=f"A person runs `oneiro ratify {id}` in a terminal.",
+        )
+    row = house.resolve(id)
+    data, known = house.load(row)
+    if known.type != "orientation":
+        hint = "Only what is always loaded is ratified: notes of the type `orientation`."
+        raise InvalidInput(f"{row.title} is of the type {known.type}", kept=_KEPT, hint=hint)
+    if known.status not in ("active", "dormant") and not undo:
+        raise InvalidInput(
+            f"{row.title} is {known.status}",
+            kept=_KEPT,
+            hint="Set its status to active first, if it holds.",
+        )
+    changes: dict[str, object | None] = {}
+    if known.core == undo:
+        changes["core"] = None if undo else True
+    if known.status == "dormant" and not undo:
+        changes["status"] = None
+    why = "" if undo else orientation_gate.prescribes(f"{known.title}\n\n{known.body}")
+    answer: answers.Ratified = {
+        "schema": 1,
+        "id": row.handle,
+        "path": row.path,
+        "title": row.title,
+        "core": not undo,
+        "prescribes": why or None,
+        "commit": None,
+    }
+    if not changes:
+        return answer
+    content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), changes))
+    operation = Operation(
+        "ratify",
+        f"{row.title} is no longer core" if undo else row.title,
+        actor,
+        (known.id,) if known.id else (),
+        reason,
+    )
+    receipt = house.vault.apply([Write(row.path, content, sha256(data).hexdigest())], operation)
+    house.refresh([*receipt.written, row.path])
+    return {**answer, "commit": receipt.commit or None}
+
+
+def resolve(house: House, id: str, reason: str = "", actor: str = "user") -> answers.Resolved:
+    """The open questions of a note are answered: its flags go, its words stay as they are."""
+    if actor != "user":
+        raise InvalidInput(
+            "these are questions for a person",
+            kept=_KEPT,
+            hint=f"A person runs `oneiro flags --resolve {id}` in a terminal.",
+        )
+    row = house.resolve(id)
+    data, known = house.load(row)
+    answer: answers.Resolved = {
+        "schema": 1,
+        "id": row.handle,
+        "path": row.path,
+        "title": row.title,
+        "flags": list(known.flags),
+        "commit": None,
+    }
+    if not known.flags:
+        return answer
+    content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), {"flags": None}))
+    operation = Operation("resolve", row.title, actor, (known.id,) if known.id else (), reason)
+    receipt = house.vault.apply([Write(row.path, content, sha256(data).hexdigest())], operation)
+    house.refresh([*receipt.written, row.path])
+    return {**answer, "commit": receipt.commit or None}

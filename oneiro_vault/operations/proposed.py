@@ -1,5 +1,5 @@
-"""What waits for a person's review: the decisions on branches of runs that are neither in our
-history nor rejected."""
+"""What waits for a person's review: decisions on branches of runs, neither in our history nor
+rejected."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Changed: TypeAlias = Mapping[str, tuple[File | None, File | None]]
 @dataclass(frozen=True)
 class Proposal:
     """One decision on a branch: its commit, and what it makes of which files (path -> before,
-    after), as the branch says it now."""
+    after)."""
 
     branch: Open
     entry: Entry
@@ -69,11 +69,7 @@ def made(house: House) -> set[str]:
 
 def waiting(house: House, settled: Collection[str] | None = None) -> list[Proposal]:
     """Every proposal that is open, branch by branch, in the order in which they were made.
-    `settled`: decisions that are not.
-
-    What another program put on a branch and no run of ours could have is passed over: only notes
-    can be proposed.
-    """
+    `settled`: decisions that are not. Only notes can be proposed."""
     found: dict[str, Proposal] = {}
     for branch in proposal_branches.branches(house.vault):
         if settled is None:
@@ -118,8 +114,7 @@ def on(house: House, branch: Open) -> Iterator[Proposal]:
 
 
 def _is_note(path: str, after: File | None) -> bool:
-    """A branch may have been fetched from anywhere: no settings, workflows or links come in as a
-    dream."""
+    """A branch may have been fetched from anywhere."""
     try:
         return is_note(checked(path)) and (after is None or after.mode in (FILE, EXECUTABLE))
     except UnsafePath:
@@ -127,8 +122,7 @@ def _is_note(path: str, after: File | None) -> bool:
 
 
 def arrived(house: House, one: Proposal) -> bool:
-    """Does our history hold exactly what it proposes, or what its branch made of that later,
-    however that came in?"""
+    """Does our history hold what it proposes, or what its branch made of that later?"""
     repo, head = house.vault.repo, house.vault.head()
 
     def has(path: str, before: File | None, after: File | None) -> bool:
@@ -139,8 +133,8 @@ def arrived(house: House, one: Proposal) -> bool:
 
 
 def stale(house: House, one: Proposal, disk: bool = True) -> str:
-    """What changed so that it no longer fits, "" when nothing did. `disk`: also what a person has
-    not committed yet."""
+    """What changed so that it no longer fits, "" when nothing did. `disk`: also what is not
+    committed."""
     repo, head = house.vault.repo, house.vault.head()
     for path, (before, _) in one.files.items():
         now = repo.entry(head, path)
@@ -155,7 +149,6 @@ def stale(house: House, one: Proposal, disk: bool = True) -> str:
 
 
 def _moved_on(house: House, one: Proposal, ident: str) -> str:
-    """Did a memory it rests on change? Another proposal of the same branch may have changed it."""
     rows = house.index.get(ident)
     if len(rows) != 1 or rows[0].path in one.files:
         return ""
@@ -175,16 +168,14 @@ def _moved_on(house: House, one: Proposal, ident: str) -> str:
 
 
 # -- branches that came in as one commit
-# --------------------------------------------------------------------------------------------------
 
 
 def decided(house: House, branch: Open, open_: Sequence[Proposal]) -> dict[str, str]:
-    """Decision -> what became of it, for those of `open_` that a reviewer with git alone decided:
-    their branch came in as one commit, with some of them changed or left out.
+    """Decision -> what became of it, for those of `open_` whose branch came in as one commit, with
+    some of them changed or left out.
 
     That commit is known by what only the branch had, the report of the run or the decision's name
-    in its message; what it did to the files of a decision is the verdict. A branch of which our
-    history has no such commit is simply not merged yet.
+    in its message; what it did to the files of a decision is the verdict.
     """
     found: dict[str, str] = {}
     head = house.vault.head()
@@ -204,8 +195,6 @@ def decided(house: House, branch: Open, open_: Sequence[Proposal]) -> dict[str, 
 
 
 def _merges(house: House, branch: Open, reports: Sequence[str]) -> Iterator[tuple[str, Changed]]:
-    """Commits of our history, and not of the branch, that may have brought it, with what each
-    changed; newest first."""
     repo, history, head = house.vault.repo, house.vault.history, house.vault.head()
     made = history.since(branch.tip, reports, until=head) if reports else []
     names = dict.fromkeys(entry.commit for entry in (*made, *history.decisions(head, branch.tip)))
@@ -222,8 +211,6 @@ def _merges(house: House, branch: Open, reports: Sequence[str]) -> Iterator[tupl
 def _verdict(
     house: House, commit: str, changed: Changed, one: Proposal, others: Sequence[Proposal]
 ) -> str:
-    """Accepted, also with other words, when the commit did something to its files that no other
-    decision did; else left out."""
     repo = house.vault.repo
     wanted = {path: after for path, (before, after) in one.files.items() if before != after}
     if wanted and all(

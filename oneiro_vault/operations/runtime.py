@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneiro_vault import answers
+from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.ranking import Weights
@@ -29,11 +34,11 @@ from oneiro_vault.index.base import LOADING, Embedder, Refreshed, Row
 from oneiro_vault.index.store import Index
 from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.write import disk
 
 if TYPE_CHECKING:
     from oneiro_vault.judges.base import Judge
 
-Progress = Callable[[str, int, int], None]
 SOON = 256
 """Texts waiting for a vector that a person's recall waits for."""
 MANY = 8_192
@@ -45,13 +50,18 @@ TRIAL = 1.5
 BOUND = 2.0
 """Seconds an answer waits for indexing that is under way."""
 SITTING = 1800.0
-"""Seconds after a question within which looking at a memory it found counts as because of it."""
+"""Seconds after a question within which a look at what it found counts as because of it."""
 MOST_QUESTIONS = 5000
 LONGEST_QUESTION = 200
 _LONGEST_ID = 64
-"""Characters beyond which nothing is an id, ours or one that a person made up."""
+"""Characters beyond which nothing is an id."""
 INLINE = 500
-"""Changed files up to this many are indexed before a recall answers; more are indexed beside it."""
+"""Changed files up to this many are indexed before a recall answers."""
+
+
+def new_id() -> str:
+    """An id nobody has."""
+    return memories.make_id(secrets.randbits(60))
 
 
 def quiet(_stage: str, _done: int, _total: int) -> None:
@@ -60,14 +70,13 @@ def quiet(_stage: str, _done: int, _total: int) -> None:
 
 @dataclass
 class House:
-    """An open vault with its indexes. `dirty` collects paths a watcher has seen change; `wake`
-    starts background work; `stalled`: the last attempt to embed failed, so nobody should wait for
-    vectors; `braked`: why the notes at the paths in `held` are still served although their files
-    are gone; `wrong`: what the settings files say that is not in force; `judges` makes a judge of a
-    name where the settings shall not; `sample` asks the model of a connected client; `cancel` asks
-    the run of a loop that is under way to end; `questions`: by memory, what was asked last when it
-    was found, and when; `doing`: how far a comparison of everything is (stage, done, total).
-    """
+    """An open vault with its indexes. `dirty`: paths a watcher has seen change; `wake` starts
+    background work; `stalled`: the last attempt to embed failed; `braked`: why the notes at the
+    paths in `held` are served although their files are gone; `wrong`: what the settings files say
+    that is not in force; `judges` makes a judge of a name where the settings shall not; `sample`
+    asks the model of a connected client; `cancel` ends the run of a loop; `questions`: by memory,
+    what was last asked when it was found, and when; `doing`: how far a comparison of everything is
+    (stage, done, total)."""
 
     root: Path
     settings: Settings
@@ -103,15 +112,13 @@ class House:
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     # -- the index follows the disk
-    # ------------------------------------------------------------------------------
 
     def converge(self) -> int:
         """Bring the index to the disk and to HEAD before an answer; returns how many commits it is
         still behind.
 
-        Without an owner nobody watches, so everything is compared. An owner indexes what its
-        watcher and HEAD say, large differences (a first start, a big pull) beside the answers, and
-        waits for its own indexing only a bounded time.
+        Without an owner everything is compared. An owner indexes what its watcher and HEAD say,
+        large differences beside the answers, and waits for its own indexing only a bounded time.
         """
         if not self.owner:
             self.reconcile()
@@ -129,12 +136,10 @@ class House:
         return 0 if self._indexed_head == head else self.behind(head)
 
     def _small_step(self, head: str) -> bool:
-        """Index what changed since last time, if that is little enough to wait for."""
         paths = self._take_dirty()
         if head != self._indexed_head:
-            self.edited = (
-                True  # a person's commit may have left out what is on disk: no file says so
-            )
+            # a person's commit may have left out what is on disk: no file says so
+            self.edited = True
             changed = (
                 self.vault.changed_between(self._indexed_head, head) if self._indexed_head else []
             )
@@ -170,8 +175,6 @@ class House:
 
     @contextmanager
     def _telling(self, progress: Progress) -> Iterator[Progress]:
-        """Progress that whoever waits for this work sees as well."""
-
         def report(stage: str, done: int, total: int) -> None:
             self.doing = stage, done, total
             progress(stage, done, total)
@@ -223,8 +226,8 @@ class House:
         self.reconcile()
 
     def commit_edits(self) -> None:
-        """Commit a person's resting edits for them, when the vault's settings say so; settings that
-        are wrong may have said no."""
+        """Commit a person's resting edits, when the settings say so; wrong ones may have said
+        no."""
         if self.settings["edits.commit"] and not self.wrong:
             self.vault.commit_edits()
 
@@ -239,7 +242,6 @@ class House:
         return self._backlog
 
     # -- vectors
-    # ----------------------------------------------------------------------------------------------
 
     def query_vector(
         self, query: str, *, wait: bool, progress: Progress = quiet
@@ -261,15 +263,14 @@ class House:
         return vector, self.index.degraded()
 
     def attend(self) -> None:
-        """Somebody is in a conversation: an owner loads the model now and keeps it for a while, so
-        that no prompt has to wait for it."""
+        """Somebody is in a conversation: an owner loads the model now and keeps it for a while."""
         self.attended = time.monotonic()
         if self.owner:
             self.query_vector("anything", wait=False)
 
     def await_model(self, progress: Progress) -> None:
-        """Wait for the model with whoever asks; for a download only where no owner goes on with it.
-        Raises IndexProblem."""
+        """Wait for the model; for a download only where no owner goes on with it. Raises
+        IndexProblem."""
 
         def waiting(doing: str) -> None:
             progress(doing, 0, 0)
@@ -279,8 +280,6 @@ class House:
         self.embedder.load(waiting)
 
     def _settle_vectors(self, progress: Progress) -> None:
-        """Let what was just remembered be found by meaning: without an owner embed it now, with one
-        wait a little."""
         ready = self.index.open_vectors()
         if not self.owner:
             self.index.embed(progress)
@@ -289,7 +288,6 @@ class House:
             self._wait_for_vectors(progress)
 
     def _wait_for_vectors(self, progress: Progress) -> None:
-        """Until none is missing, or it is plain that they will not all be there in time."""
         first = began = time.monotonic()
         most = 0
         while (
@@ -312,12 +310,23 @@ class House:
         self.embedder.wake()
         self.index.open_vectors()
 
-    def embedder_state(self) -> str | None:
-        """Why recall by meaning is not at full strength, or None."""
-        return str(self.embedder.problem) if self.embedder.problem else None
+    def now(self) -> str:
+        """This moment as RFC 3339 with an offset."""
+        return datetime.fromtimestamp(self.clock()).astimezone().isoformat(timespec="seconds")
+
+    def noted(self, name: str) -> dict[str, Any]:
+        """What a JSON file beside the journal says, {} when it cannot be read."""
+        try:
+            found = json.loads((self.vault.folder / name).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def note(self, name: str, what: Mapping[str, Any]) -> None:
+        """Write it. Raises DiskProblem."""
+        disk.note(f"Noting {name}", self.vault.folder / name, json.dumps(what))
 
     # -- finding a memory
-    # ----------------------------------------------------------------------------------------
 
     def resolve(self, text: str) -> Row:
         """The one note an id or a unique prefix of at least 4 characters means. Errors say what to
@@ -363,26 +372,20 @@ class House:
         )
 
     def _unknown(self, wanted: str) -> OneiroError:
-        gone = [
-            event
+        last = {
+            event.get("e"): (event["id"], str(event.get("t", ""))[:10])
             for event in self.vault.events()
-            if event.get("e") == "tombstone" and str(event.get("id", "")).startswith(wanted)
-        ]
-        purged = [
-            event
-            for event in self.vault.events()
-            if event.get("e") == "purge" and str(event.get("id", "")).startswith(wanted)
-        ]
-        if purged:
+            if str(event.get("id", "")).startswith(wanted)
+        }
+        if "purge" in last:
+            ident, day = last["purge"]
+            return NotFound(f"{ident} was purged on {day}", hint="Its words are nowhere any more.")
+        if "tombstone" in last:
+            ident, day = last["tombstone"]
             return NotFound(
-                f"{purged[-1]['id']} was purged on {str(purged[-1].get('t', ''))[:10]}",
-                hint="Its words are nowhere any more.",
-            )
-        if gone:
-            return NotFound(
-                f"{gone[-1]['id']} was forgotten on {str(gone[-1].get('t', ''))[:10]}",
+                f"{ident} was forgotten on {day}",
                 kept="Its words are still in the history.",
-                hint=f"`oneiro restore {gone[-1]['id']}` brings it back.",
+                hint=f"`oneiro restore {ident}` brings it back.",
             )
         return NotFound(
             f"no memory has the id {shown(wanted)}",
@@ -395,7 +398,6 @@ class House:
         return data, memories.parse(row.path, data)
 
     # -- what was asked
-    # ------------------------------------------------------------------------------------------
 
     def answered(self, query: str, rows: Iterable[Row]) -> None:
         """Remember which question found these, for as long as somebody may look at one because of
@@ -412,11 +414,8 @@ class House:
         }
 
     def used(self, ident: str, why: str) -> None:
-        """A deliberate look at a memory, with the question that had found it: dreams must not cost
-        what people really ask.
-
-        Raises DiskProblem.
-        """
+        """A deliberate look at a memory, with the question that had found it, for the recall gate.
+        Raises DiskProblem."""
         query, when = self.questions.pop(ident, ("", 0.0))
         asked = (
             query and 0 <= self.clock() - when < SITTING and not self.vault.secrets.find(query)
@@ -425,7 +424,6 @@ class House:
         self.vault.use(ident, "use", why=why, **fields)
 
     # -- use and strength
-    # ----------------------------------------------------------------------------------------
 
     def uses(self) -> dict[str, Use]:
         """id -> how often and when last a memory was used on purpose, folded from every device's
@@ -497,13 +495,26 @@ class Remembered:
     def strength(self, row: Row) -> float:
         """Ebbinghaus strength, 0 to 1, from the last use or from when it was learned (`timestamp`),
         which may be long after it happened."""
-        known = [
-            moment
-            for moment in (self.last(row), memories.epoch(row.timestamp))
-            if moment is not None
-        ]
-        last = max(known, default=None)
-        return curve.strength(row.type, last, self.now, self.days(row), base=self.base)
+        return self.left(row.type, self.last(row), row.timestamp, self.days(row))
+
+    def left(self, type_: str, last: float | None, timestamp: str, days: int) -> float:
+        """The same by what it rests on."""
+        known = [moment for moment in (last, memories.epoch(timestamp)) if moment is not None]
+        return curve.strength(type_, max(known, default=None), self.now, days, base=self.base)
+
+    def line(self, row: Row) -> answers.ListRow:
+        """What a list shows of a note."""
+        return {
+            "id": row.handle,
+            "path": row.path,
+            "title": row.title,
+            "description": row.description,
+            "type": row.type,
+            "status": row.status,
+            "tags": list(row.tags),
+            "created": row.created,
+            "strength": round(self.strength(row), 4),
+        }
 
 
 @dataclass

@@ -1,9 +1,5 @@
 """Every operation a face can ask for, by name: the one table of them, and whether a caller's values
-are what an operation says it takes.
-
-Behind the doors to the loops lies much that most commands never need, so it is loaded when one of
-these is opened.
-"""
+are what an operation says it takes."""
 
 from __future__ import annotations
 
@@ -11,18 +7,19 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 from oneiro_vault import answers
 from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.operations import decisions
-from oneiro_vault.operations.care import adopt, check, doctor, lint, ratify, synchronize
+from oneiro_vault.operations.care import adopt, check, doctor, lint, synchronize
 from oneiro_vault.operations.dream import run_log
 from oneiro_vault.operations.history import blame, diff, pr_summary, strength_curve
 from oneiro_vault.operations.read import browse, inject, orient, recall_show, resource_addresses
 from oneiro_vault.operations.remember import images, store_captures, write
-from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.operations.runtime import House
 
 _WORDS: Final[Mapping[Any, str]] = {
     str: "text", int: "a whole number", float: "a number", bool: "true or false", NoneType: "null",
@@ -33,12 +30,8 @@ _WORDS: Final[Mapping[Any, str]] = {
 
 
 def check_arguments(op: str, run: Callable[..., Any], given: Mapping[str, Any]) -> None:
-    """Raise InvalidInput for the first value that is not of its parameter's type. A number without
-    fraction is a number too.
-
-    Of lists only those of texts are looked into: an operation that takes objects refuses a bad one
-    and goes on with the others.
-    """
+    """Raise InvalidInput for the first value that is not of its parameter's type. Lists of objects
+    are not looked into: an operation refuses a bad one and goes on with the others."""
     hints = _hints(run)
     for name, value in given.items():
         if name in hints and not _fits(value, hints[name]):
@@ -74,79 +67,33 @@ def _said(hint: Any) -> str:
     return "a list of texts" if inner == (str,) else _WORDS.get(origin, str(hint))
 
 
-def dream(
-    house: House,
-    loops: Sequence[str] = (),
-    judge: str | None = None,
-    dry_run: bool = False,
-    review: bool = False,
-    progress: Progress = quiet,
-) -> answers.Dreamt:
-    """Run loops now, all of them or some, one after the other; a dry run asks and decides and
-    changes no note; with `review` its decisions wait for a person."""
-    from oneiro_vault.operations.dream import run_now
-
-    return run_now.dream(house, loops, judge, dry_run, review, progress)
-
-
 def dream_stop(house: House) -> answers.Answer:
     """Ask the run that is under way to end; what it committed stays."""
     house.cancel.set()
     return {"schema": 1}
 
 
-def dream_next(house: House) -> answers.NextQuestion:
-    """The question that has waited longest for the connected model or a person, and those that go
-    with it."""
-    from oneiro_vault.operations.dream import deferred_answers
-
-    return deferred_answers.dream_next(house)
-
-
-def dream_decide(
-    house: House, id: str, answer: Mapping[str, Any] | str, progress: Progress = quiet
-) -> answers.Decided:
-    """Answer a question that waits; after the last one the loops that asked go on."""
-    from oneiro_vault.operations.dream import deferred_answers
-
-    return deferred_answers.dream_decide(house, id, answer, progress)
-
-
-def dream_answers(
-    house: House, answers: Mapping[str, Any] | str, progress: Progress = quiet
-) -> answers.AnswersTaken:
-    """Answer several questions that wait, {id: answer}, and see the next."""
-    from oneiro_vault.operations.dream import deferred_answers
-
-    return deferred_answers.dream_answers(house, answers, progress)
-
-
-def scheduled(house: House, judge: str | None = None, progress: Progress = quiet) -> answers.Dreamt:
-    """Run the loops whose time has come, if there are any."""
-    from oneiro_vault.operations.dream import scheduler
-
-    return scheduler.scheduled(house, judge=judge, progress=progress)
-
-
-def schedule(house: House, begin: bool = False) -> answers.Schedule:
-    """The times of each loop, its last and its next run; `begin` counts from now on for loops that
-    never ran by the schedule."""
-    from oneiro_vault.operations.dream import scheduler
-
-    return scheduler.schedule(house, begin)
-
-
 @dataclass(frozen=True)
 class Op:
-    """One operation: its function; whether it only reads; whether it looks after what is derived
-    (`upkeep`) and so may always run; whether it `brings` the vault's settings from elsewhere, and
-    so runs while those are wrong: it may bring their repair.
-    """
+    """One operation: its `function`, or where it stands in `operations/dream/` (`module:name`),
+    with much behind it that is loaded only then. `upkeep`: it looks after what is derived, and may
+    always run; `brings`: it may bring the repair of wrong settings, and runs while they are."""
 
-    run: Callable[..., answers.Answer]
+    function: Callable[..., answers.Answer] | str
     reads_only: bool = False
     upkeep: bool = False
     brings: bool = False
+
+    @property
+    def run(self) -> Callable[..., answers.Answer]:
+        """What carries it out."""
+        if not isinstance(self.function, str):
+            return self.function
+        module, _, name = self.function.partition(":")
+        found: Callable[..., answers.Answer] = getattr(
+            import_module(f"oneiro_vault.operations.dream.{module}"), name
+        )
+        return found
 
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -170,13 +117,13 @@ OPS: Final[dict[str, Op]] = {
     "browse": Op(browse.browse, reads_only=True),
     "move": Op(browse.move),
     "reflect": Op(orient.reflect),
-    "dream": Op(dream),
+    "dream": Op("run_now:dream"),
     "dream_stop": Op(dream_stop, upkeep=True),
-    "dream_next": Op(dream_next, reads_only=True),
-    "dream_decide": Op(dream_decide),
-    "dream_answers": Op(dream_answers),
-    "scheduled": Op(scheduled),
-    "schedule": Op(schedule),
+    "dream_next": Op("deferred_answers:dream_next", reads_only=True),
+    "dream_decide": Op("deferred_answers:dream_decide"),
+    "dream_answers": Op("deferred_answers:dream_answers"),
+    "scheduled": Op("scheduler:scheduled"),
+    "schedule": Op("scheduler:schedule"),
     "runs": Op(run_log.runs, reads_only=True),
     "review": Op(decisions.review, reads_only=True),
     "review_accept": Op(decisions.review_accept),
@@ -188,8 +135,8 @@ OPS: Final[dict[str, Op]] = {
     "orient": Op(orient.orient, reads_only=True),
     "get": Op(orient.get, reads_only=True),
     "flagged": Op(orient.flagged, reads_only=True),
-    "resolve": Op(ratify.resolve),
-    "ratify": Op(ratify.ratify),
+    "resolve": Op(decisions.resolve),
+    "ratify": Op(decisions.ratify),
     "strength": Op(strength_curve.strength, reads_only=True),
     "image": Op(images.image, reads_only=True),
     "stamps": Op(resource_addresses.stamps, reads_only=True),

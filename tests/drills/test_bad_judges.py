@@ -25,8 +25,8 @@ from oneiro_vault.core.markdown.orientation import belongs
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.question import Question
 from oneiro_vault.errors import StaleMemory
-from oneiro_vault.mind.registry import LOOPS
 from oneiro_vault.mind.validate import SMALLEST_BRAKE
+from oneiro_vault.operations.dream.run_now import LOOPS
 from oneiro_vault.settings.definitions import Settings
 from tests.bar.test_injection import ORDERS
 from tests.judges.scripted import ScriptedJudge, leaning, temperament

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.index.keyword.schema import NOTE_COLUMNS
+from oneiro_vault.index.keyword.database import NOTE_COLUMNS
 from tests.box import ENTRY, Box
 from tests.drills.whole import differences, fresh_index, owners_index
 from tests.vault.support import git

@@ -14,12 +14,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from oneiro_vault.index.dump import content
 from oneiro_vault.index.embed.embedders import HashEmbedder
 from oneiro_vault.index.store import Index
 from oneiro_vault.settings import locations
 from oneiro_vault.vault.vault import Vault
 from tests.box import Box, command_line, eventually
+from tests.index.contents import content, dump
 from tests.vault.support import git
 
 OURS = {"write.lock", "owner.lock", "start.lock"}
@@ -172,7 +172,7 @@ def fresh_index(box: Box, folder: Path) -> dict[str, list[Any]]:
     index = Index.open(folder, vault.files, HashEmbedder(), vectors="ram", past=vault.past)
     try:
         index.refresh()
-        return index.dump()
+        return dump(index)
     finally:
         index.close()
 

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.errors import IndexFull, IndexProblem
-from oneiro_vault.index.keyword import schema
+from oneiro_vault.index.keyword import chunk_rows, database
 from oneiro_vault.index.keyword.database import FILE, Database
 from oneiro_vault.index.store import Index
 from tests.index.conftest import Notes
+from tests.index.contents import dump
 
 Open = Callable[..., Index]
 COUNT = 60
@@ -96,7 +97,7 @@ DAMAGE = [delete, empty, halve, garbage, header]
 def essence(index: Index) -> dict[str, list[object]]:
     """The dump without derived texts: what FTS5 reads alike there (`ivy`, `ivi`) is alike, and they
     are never shown."""
-    found = index.dump()
+    found = dump(index)
     return {
         name: rows for name, rows in found.items() if name not in ("context", "whole", "passages")
     }
@@ -236,14 +237,14 @@ def test_rows_changed_behind_the_words_are_noticed(vault: Notes, open_index: Ope
     ):
         index = open_index()
         index.refresh()
-        wanted = index.dump()
+        wanted = dump(index)
         index.close()
         with sqlite3.connect(index.folder / FILE) as db:
             db.execute(change)
         db.close()
         again = open_index()
         again.refresh()
-        assert again.dump() == wanted
+        assert dump(again) == wanted
         again.close()
 
 
@@ -373,7 +374,7 @@ def test_put_aside_keeps_one_copy(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     for content in (b"one", b"two"):
         path.write_bytes(content)
-        schema.put_aside(path)
+        database.put_aside(path)
     assert [file.name for file in tmp_path.iterdir()] == ["x.db.bad"]
     assert (tmp_path / "x.db.bad").read_bytes() == b"two"
 
@@ -387,7 +388,7 @@ def test_a_full_disk_is_no_damage(tmp_path: Path) -> None:
         db.execute("INSERT INTO t VALUES (zeroblob(100000))")
     db.close()
     (tmp_path / "index").mkdir()
-    database = Database(tmp_path / "index")
+    database = Database(tmp_path / "index", chunk_rows.faults)
     problem = database.hurt(full.value)
     assert isinstance(problem, IndexFull)
     assert (problem.exit_code, problem.http_status) == (10, 507)

@@ -11,12 +11,12 @@ import pytest
 
 from oneiro_vault.core.tree_diff import Refused, Stat, blob_id, committed
 from oneiro_vault.errors import IndexProblem
-from oneiro_vault.index import dump
 from oneiro_vault.index.base import Vectors
 from oneiro_vault.index.embed.embedders import HashEmbedder
 from oneiro_vault.index.historic import KEPT, Earlier
 from oneiro_vault.index.store import Index
 from tests.index.conftest import Notes
+from tests.index.contents import content
 
 Open = Callable[..., Index]
 
@@ -41,7 +41,7 @@ class TreeOf:
 
 
 def said(earlier: Earlier) -> object:
-    return earlier._ask(dump.content)
+    return earlier._ask(content)
 
 
 @pytest.fixture

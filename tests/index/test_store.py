@@ -14,7 +14,7 @@ from oneiro_vault.core.text.query import analyse, fts_expression
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index.base import Filters
 from oneiro_vault.index.embed.embedders import HashEmbedder
-from oneiro_vault.index.keyword import schema
+from oneiro_vault.index.keyword import database
 from oneiro_vault.index.store import Index
 from tests.index.conftest import Notes
 
@@ -280,7 +280,7 @@ def test_status_and_explain(index: Index, vault: Notes) -> None:
     status = index.status()
     assert status["notes"] == 8
     assert (status["pending"], status["degraded"], status["complete"]) == (0, None, True)
-    assert (status["model"], status["schema"]) == ("hash-256", schema.VERSION)
+    assert (status["model"], status["schema"]) == ("hash-256", database.VERSION)
     story = index.explain("long.md")
     assert story["indexed"]
     assert story["current"]

@@ -18,7 +18,7 @@ from oneiro_vault.judges import deferred
 from oneiro_vault.judges.base import Patience, in_parallel
 from oneiro_vault.judges.budget import AWAY, Budgeted, Ceilings
 from oneiro_vault.judges.deferred import SamplingJudge
-from oneiro_vault.mind.registry import LOOPS
+from oneiro_vault.operations.dream.run_now import LOOPS
 from tests.judges.scripted import (
     TEMPERAMENTS,
     ScriptedJudge,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -44,7 +45,7 @@ def test_a_merge_whose_keeper_is_found_by_both_passes() -> None:
     )
     assert len(kept) == 1
     assert not turned
-    assert found.numbers() == {"probes": 3, "before": 3, "after": 3, "dropped": 0}
+    assert found.numbers == Counter(probes=3, before=3, after=3)
 
 
 def test_a_merge_that_loses_a_name_is_dropped() -> None:
@@ -53,8 +54,10 @@ def test_a_merge_that_loses_a_name_is_dropped() -> None:
     kept, turned = found.judge([decision(Set(A.id, {"supersedes": [B.id]}), superseding(B, A.id))])
     assert not kept
     assert "recall gate" in turned[0].why
-    assert found.dropped == 1
-    assert found.before == found.after == 3  # it does not happen, so nothing is lost
+    assert found.numbers["dropped"] == 1
+    assert (
+        found.numbers["before"] == found.numbers["after"] == 3
+    )  # it does not happen, so nothing is lost
 
 
 def test_what_would_cost_recall_happens_in_its_harmless_form_if_it_has_one() -> None:
@@ -95,7 +98,7 @@ def test_pieces_of_a_split_inherit_what_they_came_from() -> None:
     )
     found = gate(snap, asked={A.id: ["alpha", "words"]})
     assert len(found.judge([decision(*pieces, superseding(A, "new:one"))])[0]) == 1
-    assert found.after == 3
+    assert found.numbers["after"] == 3
     worse = gate(snap, asked={A.id: ["alpha words"]})
     assert worse.judge([decision(*pieces, superseding(A, "new:one"))])[0] == []
 

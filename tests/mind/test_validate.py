@@ -126,14 +126,3 @@ def test_no_loop_writes_orientation_that_prescribes(edit: New | Set) -> None:
         [Decision("toy", "distil", "t", "r", (Set("o" * 12, {}, "Maya lives in Bergen."),))],
         1.0,
     )[0]
-
-
-def test_rules_of_the_caller() -> None:
-    kept, turned = settle(
-        snapshot(A, B),
-        [archive(A), archive(B)],
-        1.0,
-        [lambda d: "not this one" if d.title == "a" else ""],
-    )
-    assert [d.title for d in kept] == ["b"]
-    assert turned[0].why == "not this one"

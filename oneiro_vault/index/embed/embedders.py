@@ -180,7 +180,6 @@ class WorkerEmbedder:
         return process.pid if process else None
 
     # -- asking
-    # ----------------------------------------------------------------------------------------------
 
     def _ask(self, texts: list[str], kind: Kind, *, urgent: bool) -> Vectors:
         for attempt in (1, 2):
@@ -210,7 +209,6 @@ class WorkerEmbedder:
             frames.send(process.stdin, frame)
 
     # -- the process
-    # ----------------------------------------------------------------------------------------------
 
     def _quietly_start(self) -> None:
         with suppress(EmbedderProblem):

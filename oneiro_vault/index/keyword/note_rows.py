@@ -1,31 +1,46 @@
 """One file becomes rows: everything the index says of a note, computed from its bytes and nothing
-else."""
+else; of one that cannot be read, from the last version that could.
+
+What may not be read though it lies in the folder leaves the index as soon as that is known, and
+does not enter it.
+"""
 
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b, sha256
 from pathlib import PurePosixPath
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
+from urllib.parse import unquote
 from zlib import crc32
 
-from oneiro_vault.core import memory
 from oneiro_vault.core.frontmatter.salvage import BROKEN, salvage
 from oneiro_vault.core.markdown import parser
-from oneiro_vault.core.memory import fingerprint
+from oneiro_vault.core.memory import Memory, fingerprint, parse
 from oneiro_vault.core.text.language import detect
-from oneiro_vault.core.text.query import segment
-from oneiro_vault.core.tree_diff import blob_id
-from oneiro_vault.errors import UnreadableNote
+from oneiro_vault.core.text.query import fold, segment, speaker_of, spellings
+from oneiro_vault.core.tree_diff import Past, Screen, blob_id
+from oneiro_vault.errors import OneiroError, UnreadableNote
 from oneiro_vault.index.base import Row
-from oneiro_vault.index.keyword import fts, links
-from oneiro_vault.index.keyword.schema import NOTE_COLUMNS
+from oneiro_vault.index.keyword import database
+from oneiro_vault.index.keyword.database import NOTE_COLUMNS
 
+ABOUT: Final = ("about", "alias", "entity", "part", "speaker")
+"""Roles of names by which a question finds the notes about someone."""
+TARGETS: Final = ("alias", "id", "path", "stem", "title")
+"""Roles of names by which a link finds a note."""
+WORDS: Final = "words"
+"""Role of what is no name: the fingerprint of a note's words, by which the same ones are found."""
+
+_PARTS_OF: Final = 3
+"""Names of up to so many words are also known by each of them (`Caroline Smith`: `caroline`)."""
+_SHORTEST_PART: Final = 3
 INERT: Final = frozenset({"pending"})
 """Statuses of notes that are listed but never found: no words, no chunks, no names, no links."""
 
@@ -41,20 +56,9 @@ _FROM_MEMORY: Final = tuple(
 )
 _LIST_INDEXES: Final = tuple(i for i, name in enumerate(NOTE_COLUMNS, 1) if name in _LISTS)
 _CORE_INDEX: Final = NOTE_COLUMNS.index("core") + 1
-_MONTHS: Final = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+_MONTHS: Final = (
+    "January February March April May June July August September October November December"
+).split()
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -66,10 +70,7 @@ Born: TypeAlias = Callable[[str], str]
 @dataclass(slots=True)
 class Note:
     """A note ready to be found by its words. `row` follows NOTE_COLUMNS; `raw` is the body where
-    `own` holds a changed one.
-
-    `broken`: only what could be salvaged of it (`core.frontmatter.salvage`).
-    """
+    `own` holds a changed one; `broken`: only what could be salvaged of it."""
 
     path: str
     row: tuple[Any, ...]
@@ -99,18 +100,16 @@ def read(
     data: bytes,
     limit: int,
     *,
-    former: memory.Memory | None = None,
+    former: Memory | None = None,
     born: Born | None = None,
     unmerged: bool = False,
 ) -> Note:
-    """Take the bytes of a note apart; only the first `limit` are indexed. Raises UnreadableNote.
-
-    `former`, `unmerged`: as in `core.frontmatter.salvage`, for one that cannot be parsed; `born`:
-    is asked for its date if it names none.
-    """
+    """Take the first `limit` bytes of a note apart. `former`, `unmerged`: as in
+    `core.frontmatter.salvage`; `born` is asked for its date if it names none. Raises
+    UnreadableNote."""
     head = data if len(data) <= limit else _head(data, limit)
     try:
-        found = memory.parse(path, head)
+        found = parse(path, head)
     except UnreadableNote:
         found = salvage(path, head, former, unmerged=unmerged)
     if born and not found.created:
@@ -133,9 +132,9 @@ def read(
         return Note(path, row, None, None, set(), set(), "", broken)
     own = _own(found, values["language"])
     raw = None if own[3] is found.body else found.body
-    names = links.names(found, values["handle"])
-    names.add((fingerprint(found.type, found.title, found.body), links.WORDS))
-    return Note(path, row, own, raw, names, links.stated(found), found.session, broken)
+    names = _names(found, values["handle"])
+    names.add((fingerprint(found.type, found.title, found.body), WORDS))
+    return Note(path, row, own, raw, names, _stated(found), found.session, broken)
 
 
 def day(moment: str) -> str:
@@ -144,8 +143,7 @@ def day(moment: str) -> str:
 
 
 def taken(title: str, body: str) -> bool:
-    """Is the title just how the body begins? Then its words must not count twice. (A heading is
-    not: it keeps its weight.)"""
+    """Is the title just how the body begins? Then its words must not count twice."""
     return bool(title) and body.lstrip().startswith(title.rstrip("…. "))
 
 
@@ -158,7 +156,7 @@ def store(db: sqlite3.Connection, notes: Collection[Note], keys: dict[str, int])
         for note in notes
     ]
     db.executemany(f"INSERT INTO notes (key, {_COLUMNS}, seal) VALUES ({marks})", rows_)
-    fts.put(db, "own", ((keys[note.path], *note.own) for note in notes if note.own))
+    database.put(db, "own", ((keys[note.path], *note.own) for note in notes if note.own))
     db.executemany(
         "INSERT INTO bodies VALUES (?, ?)",
         ((keys[note.path], note.raw) for note in notes if note.raw is not None),
@@ -214,10 +212,10 @@ def clear(db: sqlite3.Connection, keys: Collection[int]) -> None:
             )
         },
     )
-    fts.drop(db, "own", keys)
-    fts.drop(db, "context", keys)
+    database.drop(db, "own", keys)
+    database.drop(db, "context", keys)
     query = "SELECT key FROM passages WHERE note IN (SELECT value FROM json_each(?))"
-    fts.drop(db, "passage", [key for (key,) in db.execute(query, (listed,)).fetchall()])
+    database.drop(db, "passage", [key for (key,) in db.execute(query, (listed,)).fetchall()])
     for table in ("bodies", "chunks", "passages", "names", "edges", "unshaped", "seals", "places"):
         db.execute(f"DELETE FROM {table} WHERE note IN (SELECT value FROM json_each(?))", (listed,))
     db.execute("DELETE FROM notes WHERE key IN (SELECT value FROM json_each(?))", (listed,))
@@ -257,8 +255,7 @@ def _row(found: tuple[Any, ...]) -> Row:
 
 @lru_cache(maxsize=1 << 12)
 def _unpack(packed: str) -> tuple[Any, ...]:
-    """A list as `_pack` wrote it; rows that answer one question have most of theirs in common, and
-    with those of the next."""
+    """Rows that answer one question have most of their lists in common."""
     return tuple(json.loads(packed))
 
 
@@ -268,7 +265,7 @@ def _pack(name: str, value: Any) -> Any:
     return int(value) if name == "core" else value
 
 
-def _clean(found: memory.Memory) -> memory.Memory:
+def _clean(found: Memory) -> Memory:
     """The same without lone surrogates, which YAML escapes can bring in and SQLite cannot store."""
     broken: dict[str, Any] = {}
     for name in (*_FROM_MEMORY, "body"):
@@ -285,12 +282,9 @@ def _replace(text_: str) -> str:
     return _SURROGATE.sub("\ufffd", text_)
 
 
-def _own(found: memory.Memory, language: str) -> tuple[str, str, str, str]:
-    """Title, description, tags and body as FTS5 gets them.
-
-    A title or description that was taken from the body would count its words twice, so it is left
-    out; a heading keeps its weight.
-    """
+def _own(found: Memory, language: str) -> tuple[str, str, str, str]:
+    """Title, description, tags and body as FTS5 gets them. What was taken from the body would count
+    its words twice; a heading keeps its weight."""
     title = "" if taken(found.title, found.body) else found.title
     repeated = found.description.rstrip(
         "…"
@@ -306,8 +300,231 @@ def _own(found: memory.Memory, language: str) -> tuple[str, str, str, str]:
 
 
 def _head(data: bytes, limit: int) -> bytes:
-    """The first `limit` bytes, cut at the end of a line, or at least of a character."""
     end = max(data.rfind(b"\n", 0, limit), 0)
     while not end and limit and data[limit] & 0xC0 == 0x80:  # inside a character
         limit -= 1
     return data[: end or limit]
+
+
+_Read = TypeVar("_Read")
+
+
+def last_good(
+    past: Past, heads: Mapping[str, str], limit: int, largest: int
+) -> list[tuple[Note, str]]:
+    """(note, blob) for every path of `heads` (path -> HEAD's blob) that has a readable version:
+    HEAD's own, else the newest before it. `limit`: bytes that are indexed."""
+
+    def whole(path: str, data: bytes) -> Note:
+        note = read(path, data, limit)
+        if note.broken:
+            raise UnreadableNote("only a part of it could be salvaged")
+        return note
+
+    return list(_newest(past, heads, largest, whole).values())
+
+
+def known(past: Past, paths: Iterable[str], largest: int) -> dict[str, Memory]:
+    """path -> what the newest readable version of it in HEAD's history says."""
+    return {
+        path: memory
+        for path, (memory, _) in _newest(past, past.heads(paths), largest, parse).items()
+    }
+
+
+def completed(
+    past: Past,
+    read: list[Note],
+    again: Callable[[str, Memory], Note],
+    largest: int,
+) -> tuple[list[Note], list[tuple[str, str]]]:
+    """Notes with what only the history knows of a broken one: who it was (`again(path, former)`
+    reads one anew); (path, reason) of those that may not be read then."""
+    broken = {note.path for note in read if note.broken}
+    formers = known(past, broken, largest) if broken else {}
+    done: list[Note] = []
+    refused: list[tuple[str, str]] = []
+    for note in read:
+        try:
+            done.append(again(note.path, formers[note.path]) if note.path in formers else note)
+        except UnreadableNote as error:
+            refused.append((note.path, str(error)))
+    return done, refused
+
+
+def _newest(
+    past: Past, heads: Mapping[str, str], largest: int, read: Callable[[str, bytes], _Read]
+) -> dict[str, tuple[_Read, str]]:
+    found = {
+        path: _first(past, path, [head], largest, read) for path, head in heads.items() if head
+    }
+    older = [path for path, version in found.items() if version is None]
+    try:
+        history = past.versions(older) if older else {}
+    except OneiroError:  # no git to ask: what is indexed keeps serving
+        history = {}
+    found |= {path: _first(past, path, blobs, largest, read) for path, blobs in history.items()}
+    return {path: version for path, version in found.items() if version is not None}
+
+
+def _first(
+    past: Past, path: str, blobs: Iterable[str], largest: int, read: Callable[[str, bytes], _Read]
+) -> tuple[_Read, str] | None:
+    for blob in blobs:
+        try:
+            data = past.data(blob)
+            if len(data) <= largest:
+                return read(path, data), blob
+        except OneiroError:
+            continue
+    return None
+
+
+_ID: Final = database.NOTE_COLUMNS.index("id")
+_BLOB: Final = database.NOTE_COLUMNS.index("blob")
+_MARK: Final = "screened"
+
+
+class Screening:
+    """A screen in front of one index file; `hidden`: the last look took something to be hidden."""
+
+    def __init__(self, db: sqlite3.Connection, screen: Screen | None) -> None:
+        self._db = db
+        self._screen = screen
+        self._stamp = ""
+        self.hidden = False
+
+    def stale(self) -> bool:
+        """Is more refused than when the index was last gone through?"""
+        self._stamp = self._screen.stamp() if self._screen is not None else ""
+        self.hidden = bool(self._stamp) and database.meta(self._db, _MARK) != self._stamp
+        return self.hidden
+
+    def paths(self) -> list[str]:
+        """Where the notes are that must leave the index."""
+        if self._screen is None:
+            return []
+        marks = [json.dumps(list(found)) for found in self._screen.marks()]
+        query = f"""SELECT path, id, blob, coalesce(name, '') FROM notes LEFT JOIN names ON note =
+            key AND role = '{WORDS}'
+                    WHERE id IN (SELECT value FROM json_each(?)) OR blob IN (SELECT value FROM
+                    json_each(?))
+                    OR name IN (SELECT value FROM json_each(?))"""
+        return sorted(
+            {
+                path
+                for path, *found in self._db.execute(query, marks).fetchall()
+                if self._screen.why(*found)
+            }
+        )
+
+    def done(self) -> None:
+        """They have left, in this transaction."""
+        database.set_meta(self._db, _MARK, self._stamp)
+
+    def read(
+        self, path: str, data: bytes, limit: int, **known: Any
+    ) -> Note:  # what else `notes.read` takes
+        """`notes.read` of a note that may enter. Raises UnreadableNote, also for one that may
+        not."""
+        note = read(path, data, limit, **known)
+        if why := self.why(note):
+            raise UnreadableNote(why)
+        return note
+
+    def why(self, note: Note) -> str:
+        """Why a note may not enter, "" when it may."""
+        if self._screen is None or not self._stamp:
+            return ""
+        words = next((name for name, role in note.names if role == WORDS), "")
+        return self._screen.why(note.row[_ID], note.row[_BLOB], words)
+
+
+def _names(note: Memory, handle: str) -> set[tuple[str, str]]:
+    """(folded name, role) of a note: how it can be linked to, and whom and what it is about."""
+    path = _folded(posixpath.splitext(note.path)[0])
+    found = {
+        (handle, "id"),
+        (path, "path"),
+        (path.rpartition("/")[2], "stem"),
+        (_folded(note.title), "title"),
+    }
+    found.update((_folded(part), "tag") for tag in note.tags for part in _nested(tag.lstrip("#")))
+    for name, role in _about(note):
+        for whole in (_folded(name),) if name.isascii() else spellings(name):
+            found.add((whole, role))
+            if role != "alias" and " " in whole:
+                words = whole.split()
+                found.update(
+                    (word, "part")
+                    for word in words
+                    if len(words) <= _PARTS_OF and len(word) >= _SHORTEST_PART
+                )
+    return {name for name in found if name[0]}
+
+
+def _nested(tag: str) -> Iterator[str]:
+    while tag:
+        yield tag
+        tag = tag.rpartition("/")[0]
+
+
+def _stated(note: Memory) -> set[tuple[str, str]]:
+    """(relation, folded target) of the links in the frontmatter."""
+    pairs = [
+        (relation, name)
+        for relation in ("derived_from", "supersedes", "about")
+        for name in getattr(note, relation)
+    ]
+    pairs.append(("superseded_by", note.superseded_by))
+    return {(relation, target) for relation, name in pairs for target in _targets(name, note.path)}
+
+
+def written(structure: parser.Structure, path: str) -> set[tuple[str, str]]:
+    """(relation, folded target) of the links in the body."""
+    return {
+        (link.relation, target)
+        for link in structure.links
+        for target in _targets(link.target, path)
+    }
+
+
+def _folded(name: str) -> str:
+    """`core.text.query.fold`, with a short cut for ASCII."""
+    return " ".join(name.lower().split()) if name.isascii() else fold(name)
+
+
+def _bare(name: str) -> str:
+    name = name.strip()
+    if name.startswith("[[") and name.endswith("]]"):
+        name = name[2:-2]
+    return name.split("|")[0].split("#")[0].strip()
+
+
+def _about(note: Memory) -> Iterator[tuple[str, str]]:
+    yield from ((_bare(name), "about") for name in note.about)
+    yield from ((alias, "alias") for alias in note.aliases)
+    if note.type == "entity":
+        yield note.title, "entity"
+    if speaker := speaker_of(note.body):
+        yield speaker, "speaker"
+
+
+def _targets(target: str, path: str) -> Iterator[str]:
+    """A link as written -> the folded names it may ask for. `[t](other.md)` is relative to the
+    note's folder, `[[other.md]]` is not: a bare file name is tried both ways."""
+    target = _bare(unquote(target) if "%" in target else target)
+    if not target or "://" in target or target.startswith("mailto:"):
+        return
+    if not target.lower().endswith(".md"):
+        yield _folded(target)
+        return
+    inside = posixpath.normpath(
+        target.lstrip("/")
+        if target.startswith("/")
+        else posixpath.join(posixpath.dirname(path), target)
+    )
+    if not inside.startswith("../"):
+        yield _folded(inside[:-3])
+    if "/" not in target:
+        yield _folded(target[:-3])

@@ -4,38 +4,29 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from oneiro_vault import answers
 from oneiro_vault.core.ranking import Scale
-from oneiro_vault.core.text.query import (
-    QueryTerms,
-    analyse,
-    capitals,
-    fitting,
-    fold,
-    spellings,
-    without,
-)
+from oneiro_vault.core.text.query import capitals, fold, spellings, without
 from oneiro_vault.core.time.validity import Claim
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index.base import Edge, Filters, Hit, Near, Row, Vectors
-from oneiro_vault.index.keyword import fts, links, note_rows, sessions
+from oneiro_vault.index.keyword import chunk_rows, fts, note_rows
 from oneiro_vault.index.keyword.database import Database
-from oneiro_vault.index.vectors import nearest
+from oneiro_vault.index.keyword.fts import Words
 from oneiro_vault.index.vectors.service import Semantic
 
+_T = TypeVar("_T", int, str)
 Rows: TypeAlias = list[Row]
-Scores: TypeAlias = list[tuple[int, float]]
-"""(key, score), best first."""
 Hits: TypeAlias = list[Hit]
 Edges: TypeAlias = list[Edge]
-Words: TypeAlias = tuple[npt.NDArray[np.bool_], list[int], int]
+Chunks: TypeAlias = list[tuple[str, int, str]]
+"""(text hash, note, kind)"""
 Shown: TypeAlias = list[answers.Linked]
 
 _EXACT: Final = 2_000
@@ -51,8 +42,6 @@ _MANY: Final = 10
 _LINE: Final = 300
 _PAGE: Final = 20_000
 """Characters of texts of which many, and of which some, are remembered as they may be shown."""
-_MOST_WORDS: Final = 32
-"""Words of a question that are looked at one by one."""
 _SAMPLE: Final = 100
 _SOME: Final = 10
 
@@ -70,7 +59,7 @@ class _Veil:
         return (self._pages if len(text) > _LINE else self._lines)(text)
 
 
-class Answers:
+class Answers(Words):
     """The questions of `Index`. Keys are local to one index file and die with it: ask again after a
     rebuild."""
 
@@ -78,20 +67,17 @@ class Answers:
         self, database: Database, semantic: Semantic, veil: Callable[[str], str] = str
     ) -> None:
         """`veil`: a text as it may be shown; titles, descriptions and bodies are handed out so."""
-        self._database = database
+        super().__init__(database)
         self._semantic = semantic
         self._veil = _Veil(veil)
         self._ask = database.ask
-        self._frequencies = fts.Frequencies()
         self._floor: tuple[str, float] = ("", math.nan)
         self._background: tuple[object, float, float] = (None, math.nan, math.nan)
 
     # -- notes
-    # ----------------------------------------------------------------------------------------------
 
     def get(self, prefix_or_id: str) -> Rows:
-        """Notes whose id (or handle) begins so, by path; several for an ambiguous prefix or an id
-        used twice."""
+        """Notes whose id (or handle) begins so, by path."""
         prefix = prefix_or_id.strip().lower()
         return (
             self._rows("handle >= ? AND handle < ?", (prefix, prefix + "\uffff"), "ORDER BY path")
@@ -113,11 +99,11 @@ class Answers:
         }
 
     def same(self, fingerprints: Collection[str]) -> dict[str, Rows]:
-        """Fingerprint (`core.text.equality`) -> the notes with exactly these words, by turn and
-        path; those that no note has are left out."""
+        """Fingerprint (`memory.fingerprint`) -> the notes with exactly these words, by turn and
+        path."""
         query = (
             f"SELECT name, note FROM names WHERE name IN (SELECT value FROM json_each(?)) AND "
-            f"role = '{links.WORDS}'"
+            f"role = '{note_rows.WORDS}'"
         )
         pairs = self._database.read(query, (json.dumps([*fingerprints]),))
         rows = self.rows({key for _, key in pairs})
@@ -203,23 +189,6 @@ class Answers:
         return found[0] if found else None
 
     # -- words
-    # ----------------------------------------------------------------------------------------------
-
-    def terms(self, question: str) -> QueryTerms:
-        """A question taken apart as the languages of the notes want it."""
-        self._ask(self._frequencies.refresh)
-        terms = analyse(question, self._frequencies.spoken)
-        return (
-            self._ask(lambda db: fts.formed(db, terms, self._frequencies))
-            if terms.languages
-            else terms
-        )
-
-    def search_text(
-        self, expression: str, limit: int, allowed: Collection[int] | None = None
-    ) -> Scores:
-        """The notes whose own words fit an FTS5 expression best: (key, weighted BM25)."""
-        return self._search("own", expression, limit, allowed)
 
     def holding(self, words: Collection[str], kind: str, limit: int) -> Rows:
         """The shortest active notes of a type with every one of these words, as
@@ -228,53 +197,12 @@ class Answers:
         rows = self.rows(keys)
         return [rows[key] for key in keys if key in rows]
 
-    def search_context(
-        self, expression: str, limit: int, allowed: Collection[int] | None = None
-    ) -> Scores:
-        """The same over episodes together with their neighbours."""
-        return self._search("context", expression, limit, allowed)
-
-    def search_passages(
-        self, expression: str, limit: int, allowed: Collection[int] | None = None
-    ) -> Scores:
-        """The same over the passages of long notes: the best passage of each."""
-        return self._ask(
-            lambda db: fts.search_passages(db, expression, limit, allowed, self._frequencies)
-        )
-
-    def text_scores(self, expression: str, keys: Collection[int]) -> dict[int, float]:
-        """Exact BM25 of these notes; those that do not match are left out."""
-        return self._ask(lambda db: fts.scores(db, "own", expression, keys, self._frequencies))
-
-    def context_scores(self, expression: str, keys: Collection[int]) -> dict[int, float]:
-        """Exact BM25 of these notes with their neighbours: 0 for no match, left out if a note has
-        no neighbours."""
-        return self._ask(
-            lambda db: fts.all_scores(db, "context", expression, keys, self._frequencies)
-        )
-
     def session_scores(
         self, expression: str, keys: Collection[int] | None = None
     ) -> dict[int, float]:
         """BM25 of the whole session of each note: 0 for no match, left out if a note has no
         session."""
-        return self._ask(lambda db: sessions.scores(db, expression, keys))
-
-    def passage_scores(self, expression: str, keys: Collection[int]) -> dict[int, float]:
-        """BM25 of the best passage of each long note: 0 for no match, left out if a note is a
-        single chunk."""
-        return self._ask(lambda db: fts.passage_scores(db, expression, keys, self._frequencies))
-
-    def best_passages(self, expression: str, keys: Collection[int]) -> dict[int, tuple[int, int]]:
-        """Where in the body of each long note the passage stands that fits best (characters); notes
-        without a match are left out."""
-        return self._ask(lambda db: fts.best_passages(db, expression, keys, self._frequencies))
-
-    def word_matches(self, terms: QueryTerms, keys: Sequence[int]) -> Words:
-        """(words x keys: is it in the note?, in how many notes each word is, how many notes there
-        are), for the first words asked for."""
-        words = [" OR ".join(fitting(terms, word)) for word in terms.words[:_MOST_WORDS]]
-        return self._ask(lambda db: fts.word_matches(db, words, keys, self._frequencies))
+        return self._ask(lambda db: chunk_rows.session_scores(db, expression, keys))
 
     def knows(self, names: Collection[str]) -> bool:
         """Is any of these names in a note, as a word or as what a note is about?"""
@@ -282,15 +210,10 @@ class Answers:
         return found or bool(self.named(names))
 
     # -- meaning
-    # ----------------------------------------------------------------------------------------------
 
     def query(self, question: str) -> Vectors:
-        """The vector of a question for `search_vectors` and `cosines` (of the model whose vectors
-        serve). Raises EmbedderProblem.
-
-        A name that a tenth of the notes (ten notes at least) has tells none from another: it is
-        left out.
-        """
+        """The vector of a question, of the model whose vectors serve. A name that a tenth of the
+        notes has tells none from another: it is left out. Raises EmbedderProblem."""
         names = capitals(question)
         known = self._ask(lambda db: self._frequencies.all(db, "own", names)) if names else {}
         total = max(1, self._frequencies.total)
@@ -307,10 +230,7 @@ class Answers:
         self, vector: Vectors, limit: int, allowed: Collection[int] | None = None
     ) -> Hits:
         """The nearest chunk of each of up to `limit` notes, own words and context apart, nearest
-        first.
-
-        Without an open store there are no hits (`degraded()` says why).
-        """
+        first; without an open store there are no hits."""
         if allowed is not None and len(allowed) <= _EXACT:
             return self._first(self._exact(vector, allowed), limit)
         wanted = limit * 2
@@ -319,18 +239,19 @@ class Answers:
                 near = dict(self._semantic.search(vector, wanted))
             except IndexProblem:
                 return []
-            hits = self._near(near, allowed)
+            chunks = self._chunks("hash", near)
+            hits = _best((one for one in chunks if allowed is None or one[1] in allowed), near)
             if len({hit.key for hit in hits}) >= limit or len(near) < wanted or wanted >= _MOST:
                 return self._first(hits, limit)
             wanted = min(wanted * 4, _MOST)
 
     def cosines(self, vector: Vectors, keys: Collection[int]) -> dict[int, Near]:
         """Exact cosines of these notes, NaN where there is no vector."""
-        pairs = self._ask(lambda db: nearest.pairs(db, keys))
-        cosines = self._semantic.cosines({name for name, _, _ in pairs}, vector)
-        kinds, nothing = nearest.by_kind(pairs, cosines), (math.nan, "")
+        chunks = self._chunks("note", keys)
+        cosines = self._semantic.cosines({name for name, _, _ in chunks}, vector)
+        kinds, nothing = _by_kind(chunks, cosines), (math.nan, "")
         own, context = kinds["own"], kinds["context"]
-        whole = {key: cosines.get(name, math.nan) for name, key, kind in pairs if kind == "note"}
+        whole = {key: cosines.get(name, math.nan) for name, key, kind in chunks if kind == "note"}
         return {
             key: Near(
                 own.get(key, nothing)[0],
@@ -345,7 +266,10 @@ class Answers:
     ) -> dict[int, tuple[int, int]]:
         """Where in the body of each note of several chunks the nearest of them stands
         (characters)."""
-        places = self._ask(lambda db: nearest.places(db, keys))
+        query = """SELECT hash, note, start, "end" FROM chunks
+                   WHERE note IN (SELECT value FROM json_each(?)) AND kind = 'window' ORDER BY note,
+                   start, "end" """
+        places = self._database.read(query, (json.dumps(list(keys)),))
         cosines = self._semantic.cosines({name for name, _, _, _ in places}, vector)
         best: dict[int, tuple[float, tuple[int, int]]] = {}
         for name, key, start, end in places:
@@ -354,12 +278,9 @@ class Answers:
         return {key: span for key, (_, span) in best.items()}
 
     def background(self) -> tuple[float, float]:
-        """Mean and standard deviation of the cosine between notes of this vault drawn at random:
-        what "unrelated" means here.
-
-        A vault of a few notes borrows sentences that have nothing to do with one another, so that
-        the measure fits any model.
-        """
+        """Mean and standard deviation of the cosine between notes drawn at random: what "unrelated"
+        means here. A vault of a few notes borrows unrelated sentences, so that the measure fits any
+        model."""
         version = (
             self._semantic.asked.name,
             self._database.read("SELECT value FROM meta WHERE name = 'generation'")[0][0],
@@ -378,8 +299,8 @@ class Answers:
         return self._background[1], self._background[2]
 
     def floor(self) -> float:
-        """A cosine that texts with nothing to do with each other hardly reach with this model:
-        their mean and two deviations."""
+        """A cosine that unrelated texts hardly reach with this model: their mean and two
+        deviations."""
         model = self._semantic.asked.name
         if self._floor[0] != model:
             vectors = self._semantic.asked.encode(_UNRELATED)
@@ -405,52 +326,112 @@ class Answers:
         return {key: held[name] for key, name in hashes.items() if name in held}
 
     # -- names and links
-    # ----------------------------------------------------------------------------------------------
 
     def named(
         self, names: Collection[str], keys: Collection[int] | None = None
     ) -> dict[int, float]:
-        """Notes about any of the names -> share (0..1) of those names, as far as some note knows
-        them, that the note is about.
-
-        What a note is about: `about`, its speaker, aliases, an entity's title, and single words of
-        a two- or three-word name.
-        """
-        return self._ask(lambda db: links.named(db, [fold(name) for name in names], keys))
+        """Notes about any of the names (also by alias, speaker, title of an entity, a word of a
+        short name) -> share (0..1) of those names that some note knows."""
+        read, about = self._database.read, note_rows.ABOUT
+        exists = f"SELECT 1 FROM names WHERE name = ? AND role IN {about} LIMIT 1"
+        known = [one for one in dict.fromkeys(map(fold, names)) if read(exists, (one,))]
+        if not known:
+            return {}
+        within = "" if keys is None else "AND note IN (SELECT value FROM json_each(?))"
+        values = [json.dumps(known)] + ([] if keys is None else [json.dumps(list(keys))])
+        query = f"""SELECT note, count(DISTINCT name) FROM names
+                    WHERE name IN (SELECT value FROM json_each(?)) AND role IN {about} {within}
+                    GROUP BY note"""
+        return {key: count / len(known) for key, count in read(query, values)}
 
     def names_of(self, keys: Collection[int]) -> dict[int, frozenset[str]]:
-        """The folded names each note is about."""
-        return self._ask(lambda db: links.names_of(db, keys))
+        """The folded names each note is about (aliases, speaker and entity title included)."""
+        found: dict[int, set[str]] = {key: set() for key in keys}
+        query = f"""SELECT note, name FROM names WHERE note IN (SELECT value FROM json_each(?))
+                    AND role IN {note_rows.ABOUT} AND role != 'part'"""
+        for key, name in self._database.read(query, (json.dumps(list(keys)),)):
+            found[key].add(name)
+        return {key: frozenset(value) for key, value in found.items()}
 
     def neighbours(self, keys: Collection[int], relations: Collection[str] | None = None) -> Edges:
-        """Links from and to these notes, as (source, relation, target) keys."""
-        return self._ask(lambda db: links.neighbours(db, keys, relations))
+        """Every link that starts or ends at one of `keys`, a name that fits several notes pointing
+        to all of them."""
+        targets = note_rows.TARGETS
+        outward = f"""SELECT e.note, e.relation, n.note FROM edges e JOIN names n
+                      ON n.name = e.target AND n.role IN {targets}
+                      WHERE e.note IN (SELECT value FROM json_each(?)) AND n.note != e.note"""
+        inward = f"""SELECT e.note, e.relation, n.note FROM names n JOIN edges e
+                     ON e.target = n.name WHERE n.note IN (SELECT value FROM json_each(?))
+                     AND n.role IN {targets} AND n.note != e.note"""
+        listed = (json.dumps(list(keys)),)
+        found = {
+            Edge(*row) for query in (outward, inward) for row in self._database.read(query, listed)
+        }
+        return sorted(edge for edge in found if relations is None or edge.relation in relations)
 
     def made_of(self, handles: Collection[str]) -> dict[str, set[int]]:
-        """Handle -> the notes derived from it, and what replaced those since; one of which nothing
-        was made is left out."""
-        found: dict[str, set[int]] = {}
-        for handle, key in self._ask(lambda db: links.made_of(db, handles)) if handles else ():
-            found.setdefault(handle, set()).add(key)
-        return found
+        """Handle -> the notes derived from it, and what replaced those since."""
+        query = """WITH RECURSIVE made (source, note) AS (
+                     SELECT target, note FROM edges WHERE relation = 'derived_from'
+                     AND target IN (SELECT value FROM json_each(?))
+                     UNION
+                     SELECT made.source, later.key FROM made JOIN notes AS old
+                     ON old.key = made.note JOIN notes AS later
+                     ON later.handle = old.superseded_by WHERE old.superseded_by != ''
+                   ) SELECT source, note FROM made"""
+        return self._sets(query, handles)
 
     def succession(self, keys: Collection[int]) -> dict[int, set[int]]:
-        """Key -> the notes it replaced, what replaced it, and so on both ways; one that has no such
-        history is left out."""
-        found: dict[int, set[int]] = {}
-        for key, other in self._ask(lambda db: links.succession(db, keys)) if keys else ():
-            found.setdefault(key, set()).add(other)
+        """Key -> the notes it replaced, what replaced it, and so on both ways."""
+        query = """WITH RECURSIVE
+                     later (start, note) AS (
+                       SELECT key, key FROM notes WHERE key IN (SELECT value FROM json_each(?))
+                       UNION
+                       SELECT start, heir.key FROM later JOIN notes AS old ON old.key = later.note
+                       JOIN notes AS heir ON heir.handle = old.superseded_by
+                       WHERE old.superseded_by != ''
+                     ),
+                     both (start, note) AS (
+                       SELECT start, note FROM later
+                       UNION
+                       SELECT start, edges.note FROM both JOIN notes AS heir
+                       ON heir.key = both.note JOIN edges ON edges.target = heir.handle
+                       AND edges.relation = 'superseded_by'
+                     )
+                   SELECT start, note FROM both WHERE start != note"""
+        return self._sets(query, keys)
+
+    def _sets(self, query: str, wanted: Collection[_T]) -> dict[_T, set[int]]:
+        found: dict[_T, set[int]] = {}
+        for one, key in self._database.read(query, (json.dumps(list(wanted)),)) if wanted else ():
+            found.setdefault(one, set()).add(key)
+        return found
+
+    def _ancestors(self, key: int) -> dict[int, str]:
+        """Every note that one was made of or replaced, and what those were -> the relation that
+        leads to it; itself left out."""
+        found: dict[int, str] = {}
+        todo = {key}
+        while todo:
+            edges = self.neighbours(todo, ("derived_from", "supersedes", "superseded_by"))
+            steps = {
+                edge.source: "supersedes"
+                for edge in edges
+                if edge.relation == "superseded_by" and edge.target in todo
+            }
+            steps |= {
+                edge.target: edge.relation
+                for edge in edges
+                if edge.relation != "superseded_by" and edge.source in todo
+            }
+            steps.pop(key, None)
+            todo = steps.keys() - found.keys()
+            found = steps | found
         return found
 
     def lineage_of(self, key: int) -> Shown:
-        """What one note was made of or replaced, and what those were, nothing that came of it; as
-        JSON-ready rows."""
-        return self._linked(
-            [
-                (relation, other)
-                for other, relation in self._ask(lambda db: links.ancestors(db, key)).items()
-            ]
-        )
+        """What one note was made of or replaced, and what those were; as JSON-ready rows."""
+        return self._linked([(relation, other) for other, relation in self._ancestors(key).items()])
 
     def links_from(self, key: int) -> Shown:
         """What a note points to, as JSON-ready rows."""
@@ -466,10 +447,9 @@ class Answers:
 
     def previous(self, keys: Collection[int]) -> dict[int, int]:
         """The episode just before each one in its session."""
-        return self._ask(lambda db: sessions.previous(db, keys))
+        return self._ask(lambda db: chunk_rows.previous(db, keys))
 
     # -- inside
-    # ----------------------------------------------------------------------------------------------
 
     def _rows(self, where: str, values: Collection[object] = (), tail: str = "") -> Rows:
         return [
@@ -482,22 +462,26 @@ class Answers:
         found: Shown = [_shown(relation, rows[key]) for relation, key in pairs if key in rows]
         return sorted(found, key=lambda link: (link["relation"], link["path"]))
 
-    def _search(
-        self, table: str, expression: str, limit: int, allowed: Collection[int] | None
-    ) -> Scores:
-        return self._ask(
-            lambda db: fts.search(db, table, expression, limit, allowed, self._frequencies)
-        )
-
     def _first(self, hits: Hits, limit: int) -> Hits:
-        return self._ask(lambda db: nearest.first(db, hits, limit))
-
-    def _near(self, near: dict[str, float], allowed: Collection[int] | None) -> Hits:
-        return self._ask(lambda db: nearest.of_hashes(db, near, allowed))
+        found: Hits = []
+        for kind in ("own", "context"):
+            found += fts.first(
+                [hit for hit in hits if hit.kind == kind],
+                limit,
+                lambda hit: hit.cosine,
+                lambda hit: hit.key,
+                lambda keys: self._ask(lambda db: fts.of_notes(db, keys)),
+            )
+        return sorted(found, key=lambda hit: (-hit.cosine, hit.key, hit.kind))
 
     def _exact(self, vector: Vectors, keys: Collection[int]) -> Hits:
-        pairs = self._ask(lambda db: nearest.pairs(db, keys))
-        return nearest.best(pairs, self._semantic.cosines({pair[0] for pair in pairs}, vector))
+        chunks = self._chunks("note", keys)
+        return _best(chunks, self._semantic.cosines({name for name, _, _ in chunks}, vector))
+
+    def _chunks(self, column: str, wanted: Collection[object]) -> Chunks:
+        """Every chunk of these notes (`note`), or with these texts (`hash`)."""
+        query = "SELECT hash, note, kind FROM chunks WHERE {} IN (SELECT value FROM json_each(?))"
+        return self._database.read(query.format(column), (json.dumps(list(wanted)),))
 
 
 _UNRELATED: Final = (
@@ -529,7 +513,6 @@ def _shown(relation: str, row: Row) -> answers.Linked:
 
 
 def _where(filters: Filters) -> tuple[str, list[object]]:
-    """The filters as an SQL condition and its values."""
     parts: list[str] = ["1"]
     values: list[object] = []
     for name in ("type", "status", "session", "project", "source"):
@@ -546,7 +529,7 @@ def _where(filters: Filters) -> tuple[str, list[object]]:
     for entity in _several(filters.entity):
         parts.append(
             f"key IN (SELECT note FROM names WHERE name IN (SELECT value FROM json_each(?)) AND "
-            f"role IN {links.ABOUT})"
+            f"role IN {note_rows.ABOUT})"
         )
         values.append(json.dumps(spellings(entity)))
     for sign, moment in ((">=", filters.since), ("<", filters.until)):
@@ -558,3 +541,29 @@ def _where(filters: Filters) -> tuple[str, list[object]]:
 
 def _several(wanted: str | Collection[str] | None) -> list[str]:
     return [] if wanted is None else [wanted] if isinstance(wanted, str) else [*wanted]
+
+
+def _best(found: Iterable[tuple[str, int, str]], cosines: Mapping[str, float]) -> list[Hit]:
+    kept = _by_kind(found, cosines)
+    hits = [
+        Hit(key, cosine, name, kind)
+        for kind, of_kind in kept.items()
+        for key, (cosine, name) in of_kind.items()
+    ]
+    return sorted(hits, key=lambda hit: (-hit.cosine, hit.key, hit.kind))
+
+
+def _by_kind(
+    found: Iterable[tuple[str, int, str]], cosines: Mapping[str, float]
+) -> dict[str, dict[int, tuple[float, str]]]:
+    """`own` and `context` -> note -> (cosine, text hash) of its nearest chunk of that kind."""
+    kept: dict[str, dict[int, tuple[float, str]]] = {"own": {}, "context": {}}
+    for name, key, kind in found:
+        cosine = cosines.get(name)
+        if cosine is None:
+            continue
+        of_kind = kept["context" if kind == "context" else "own"]
+        held = of_kind.get(key)
+        if held is None or cosine > held[0] or (cosine == held[0] and name < held[1]):
+            of_kind[key] = cosine, name
+    return kept

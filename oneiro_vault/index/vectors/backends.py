@@ -1,20 +1,25 @@
 """Where vectors are searched: Chroma on disk, or exactly in memory. Ids are hashes of the embedded
 text; nothing else is kept.
 
-Chroma's folder belongs to one process at a time. What it throws need not be an Exception (its Rust
-core panics), so everything is caught and becomes an IndexProblem; whether it still finds what it
-holds is `integrity`'s business.
+Chroma's folder belongs to one process at a time. Its Rust core panics, so everything it throws is
+caught. Whether it still finds what it holds canary vectors tell, in a child process first, since a
+damaged Chroma can take the process down with it: `python -m oneiro_vault.index.vectors.backends
+FOLDER STORE`, canaries on stdin, exit status 0 if they are found.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
 import struct
+import subprocess
+import sys
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -24,6 +29,7 @@ import numpy as np
 
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index.base import Vectors, VectorStore
+from oneiro_vault.index.embed import frames
 
 if TYPE_CHECKING:
     from chromadb.config import Settings
@@ -81,12 +87,8 @@ def store_name(model: str, dimension: int) -> str:
 
 
 class RamStore:
-    """Exact search in memory: the same vectors give the same answer, in whatever order they came.
-    Safe to use from several threads.
-
-    Serves tests and machines without Chroma, and answers in Chroma's place for a store that is
-    small (`exact`).
-    """
+    """Exact search in memory, from any thread: the same vectors give the same answer, in whatever
+    order they came. For tests, machines without Chroma, and small stores (`vector_cache.Lane`)."""
 
     awake = True
 
@@ -167,8 +169,7 @@ class RamStore:
             )
 
     def _against(self, vector: Vectors) -> Vectors:
-        """Every cosine with a vector: whoever searches asks for those of what was found elsewhere
-        next."""
+        """Whoever searches asks for those of what was found elsewhere next."""
         if self._asked is None or not np.array_equal(self._asked[0], vector):
             asked = np.asarray(vector, dtype=np.float32)
             # row by row, not as a matrix product: no threads that wait for each other, and no
@@ -276,8 +277,8 @@ class ChromaStore:
 
 @cache
 def _ours() -> Settings:
-    """Settings of Chroma, read once: that takes as long as a search, and a `.env` of somebody's
-    project is none of ours."""
+    """Settings of Chroma, read once: that takes as long as a search, and somebody's `.env` is none
+    of ours."""
     from chromadb.config import Settings
 
     return Settings(_env_file=None, anonymized_telemetry=False)
@@ -285,7 +286,7 @@ def _ours() -> Settings:
 
 class ChromaShelf:
     """A Chroma folder, opened by whatever first needs it: loading Chroma takes longer than most
-    questions. Only one process may have it open."""
+    questions."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -336,11 +337,8 @@ class ChromaShelf:
 
 
 def _empty(folder: Path) -> None:
-    """Overwrite files of Chroma that hold no vector yet.
-
-    It writes them as malloc gave it the memory: with whatever this process had there before,
-    requests and private words among it.
-    """
+    """Overwrite files of Chroma that hold no vector yet: it writes them as malloc gave it the
+    memory, with requests and private words that this process had there before."""
     for header in folder.glob("*/header.bin"):
         found = header.read_bytes()
         if len(found) >= _HEADER.size and _HEADER.unpack_from(found)[3] == 0:
@@ -370,3 +368,127 @@ def _answering(what: str) -> Iterator[None]:
             kept="The notes are untouched and keyword search works.",
             hint="It is rebuilt by itself; `oneiro doctor --fix` does it now.",
         ) from error
+
+
+POINTER: Final = "vectors.json"
+"""Which folder of vectors is in use, which store in it answers, and was it closed in order?"""
+CANARIES: Final = 24
+
+_ENOUGH: Final = 0.9
+"""Share of the canaries that must be found: the search is approximate, but a vector finds
+itself."""
+_NEAR: Final = 10
+_SAME: Final = 0.999
+_PATIENCE: Final = 120.0
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """`folder` holds the store `serving` of `model`; `closed`: the folder's fingerprint if it was
+    closed in order, `count`: how many vectors were listed then."""
+
+    folder: str
+    serving: str
+    model: str
+    dimension: int
+    closed: object = None
+    count: int = -1
+
+
+def read_pointer(place: Path) -> Pointer | None:
+    """The pointer in a folder; None if there is none or it makes no sense."""
+    try:
+        found = Pointer(**json.loads((place / POINTER).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    texts = (found.folder, found.serving, found.model)
+    sensible = (
+        all(isinstance(text, str) for text in texts)
+        and isinstance(found.dimension, int)
+        and found.folder.startswith("chroma-")
+    )
+    return found if sensible and "/" not in found.folder else None
+
+
+def label(place: Path, model: str) -> str:
+    """How the index's list of stored vectors names the store of this model, if it is the one that
+    serves, else an empty string."""
+    found = read_pointer(place)
+    return f"{found.folder}/{found.serving}" if found is not None and found.model == model else ""
+
+
+def write_pointer(place: Path, pointer: Pointer) -> None:
+    """Put it there whole, or leave the old one."""
+    temp = place / f"{POINTER}.tmp"
+    temp.write_text(json.dumps(asdict(pointer)), encoding="utf-8")
+    temp.replace(place / POINTER)
+
+
+def forget_pointer(place: Path) -> None:
+    """Nothing is in use any more."""
+    (place / POINTER).unlink(missing_ok=True)
+
+
+def finds(store: VectorStore, names: Sequence[str], vectors: Vectors) -> bool:
+    """Does the store find these vectors by themselves? Raises IndexProblem if it cannot even
+    search."""
+    found = 0
+    for name, vector in zip(names, vectors, strict=True):
+        near = store.search(vector, _NEAR)
+        found += any(other == name for other, _ in near) or (bool(near) and near[-1][1] > _SAME)
+    return found >= _ENOUGH * len(names)
+
+
+def probe(folder: Path, store: str, names: Sequence[str], vectors: Vectors) -> bool:
+    """Open the folder in a child process and let it look for the canaries there."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "oneiro_vault.index.vectors.backends", str(folder), store],
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=frames.environment(),
+    )  # fmt: skip
+    try:
+        assert child.stdin is not None
+        with child.stdin as stream:
+            frames.send(stream, (list(names), vectors))
+        return child.wait(_PATIENCE) == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    finally:
+        if child.poll() is None:
+            child.kill()
+            child.wait()
+
+
+def fingerprint(folder: Path) -> list[list[object]]:
+    """Name, size and time of every file: equal means that nothing wrote there."""
+    found: list[list[object]] = []
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = Path(place, name)
+            stat = path.stat()
+            found.append([path.relative_to(folder).as_posix(), stat.st_size, stat.st_mtime_ns])
+    return sorted(found, key=str)
+
+
+def main() -> int:
+    """The child: 0 sound, 1 not."""
+    canaries = frames.receive(sys.stdin.buffer)
+    if canaries is None:
+        return 1
+    names, vectors = canaries
+    try:
+        shelf = ChromaShelf(Path(sys.argv[1]))
+        if sys.argv[2] not in shelf.names():
+            return 1
+        store = shelf.store(sys.argv[2])
+        if not names:
+            names, vectors = store.sample(CANARIES)
+        sound = finds(store, names, vectors)
+        shelf.close()
+    except IndexProblem:
+        return 1
+    return 0 if sound else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from oneiro_vault.index.keyword import chunk_rows, chunking, links, note_rows, sessions
+from oneiro_vault.index.keyword import chunk_rows, note_rows
 
 BATCH: Final = 64
 """Texts per call of the embedder."""
@@ -24,7 +24,7 @@ _RECENT: Final = 20.0
 
 _WANTED: Final = f"""
 WITH linked AS (SELECT n.note, count(*) AS links FROM edges e JOIN names n ON n.name = e.target AND
-n.role IN {links.TARGETS} GROUP BY 1),
+n.role IN {note_rows.TARGETS} GROUP BY 1),
      placed AS (SELECT key, min(row_number() OVER (ORDER BY "when" IS NULL, "when" DESC, path),
                                 row_number() OVER (ORDER BY links IS NULL, links DESC, "when" IS
                                 NULL, "when" DESC, path)) AS place
@@ -67,12 +67,9 @@ class Pace:
 
 
 class Backlog:
-    """Texts that wait for a vector, on disk rather than in memory: the most wanted first
-    (`_WANTED`), each frame longest first.
-
-    What is added while they are handed out goes in front of its tier. `total` counts all that were
-    ever added.
-    """
+    """Texts that wait for a vector, on disk rather than in memory: the most wanted first, each
+    frame longest first; what is added meanwhile goes in front of its tier. `total` counts all that
+    were ever added."""
 
     def __init__(self, db: sqlite3.Connection, missing: Collection[str]) -> None:
         self._temp = sqlite3.connect("", isolation_level=None, check_same_thread=False)
@@ -134,7 +131,6 @@ class Backlog:
 
 
 def _texts(db: sqlite3.Connection, missing: Collection[str]) -> Iterator[tuple[str, str]]:
-    """(hash, text) of the missing chunks, made again from the indexed bodies."""
     query = (
         "SELECT DISTINCT note, kind = 'context' FROM chunks WHERE hash IN (SELECT value FROM "
         "json_each(?))"
@@ -163,7 +159,9 @@ def _context_texts(
         "json_each(?))"
     )
     for (session,) in db.execute(query, (json.dumps(keys),)).fetchall():
-        for words in sessions.contexts(sessions.turns(db, session), chunking.CONTEXT_VECTOR_SPAN):
+        for words in chunk_rows.contexts(
+            chunk_rows.turns(db, session), chunk_rows.CONTEXT_VECTOR_SPAN
+        ):
             name = note_rows.text_hash(words) if words else ""
             if name in missing:
                 yield name, words

@@ -1,9 +1,8 @@
 """Search by meaning: which texts have vectors, in which store, of which model; filling, pruning,
 proving and replacing the store.
 
-A file `vectors.json` names the folder in use and the store that serves. A store of another model
-keeps serving until the new one is whole; a damaged folder is replaced by a new one filled from the
-cache, beside it, and then deleted.
+A store of another model keeps serving until the new one is whole; a damaged folder is replaced by a
+new one filled from the cache, beside it, and then deleted.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from typing import Final
 
 import numpy as np
 
+from oneiro_vault.api import Progress
 from oneiro_vault.errors import EmbedderProblem, IndexProblem
-from oneiro_vault.index.base import Embedder, Progress, Vectors
-from oneiro_vault.index.keyword import chunk_rows, schema
+from oneiro_vault.index.base import Embedder, Vectors
+from oneiro_vault.index.keyword import chunk_rows, database
 from oneiro_vault.index.keyword.database import Database
-from oneiro_vault.index.vectors import integrity
+from oneiro_vault.index.vectors import backends
 from oneiro_vault.index.vectors.backends import ChromaShelf, RamShelf, Shelf, store_name
 from oneiro_vault.index.vectors.backfill import Backlog, Pace
-from oneiro_vault.index.vectors.exact import Lane
-from oneiro_vault.index.vectors.vector_cache import VectorCache, as_kept
+from oneiro_vault.index.vectors.vector_cache import Lane, VectorCache, as_kept
 
 _MOVED: Final = 2_000
 """Vectors per batch when they only move from the cache into a store."""
@@ -38,11 +37,9 @@ log = logging.getLogger(__name__)
 
 
 class Semantic:
-    """The vector side of an index.
-
-    `former(model)` makes the embedder of another model, so that its vectors can go on answering
-    while new ones are computed. `blocked`: the model, not the store, kept it from being opened.
-    """
+    """The vector side of an index. `former(model)`: the embedder of another model, whose vectors go
+    on answering while new ones are computed. `blocked`: the model, not the store, kept it from
+    being opened."""
 
     def __init__(
         self,
@@ -73,7 +70,6 @@ class Semantic:
         self.pace = Pace()
 
     # -- opening
-    # ----------------------------------------------------------------------------------------------
 
     def open(self) -> bool:
         """Open the store, after a child process has proved that it can be opened and finds what it
@@ -100,7 +96,7 @@ class Semantic:
         return False
 
     def _open(self) -> None:
-        before = integrity.read_pointer(self._folder)
+        before = backends.read_pointer(self._folder)
         place = (
             before.folder if before and self._proved(before) else f"chroma-{secrets.token_hex(4)}"
         )
@@ -117,24 +113,24 @@ class Semantic:
         self._settle_files()
         self.problem = None
 
-    def _untouched(self, before: integrity.Pointer, lane: Lane) -> bool:
-        """Was this lane closed in order, and left alone since, as its list was? Then Chroma is not
-        loaded before it is needed."""
+    def _untouched(self, before: backends.Pointer, lane: Lane) -> bool:
+        """Was this lane closed in order, and left alone since? Then Chroma is not loaded before it
+        is needed."""
         same = before.count == lane.count() and f"{before.folder}/{before.serving}" == lane.label
-        return same and before.closed == integrity.fingerprint(self._folder / before.folder)
+        return same and before.closed == backends.fingerprint(self._folder / before.folder)
 
-    def _proved(self, before: integrity.Pointer) -> bool:
-        """Is the folder sound? Not asked in a child process if nothing touched it since it was
-        closed in order."""
+    def _proved(self, before: backends.Pointer) -> bool:
+        """Not asked in a child process if nothing touched the folder since it was closed in
+        order."""
         path = self._folder / before.folder
         if self._backend != "chroma" or not path.is_dir():
             return False
-        if before.closed == integrity.fingerprint(path):
+        if before.closed == backends.fingerprint(path):
             return True
         canaries = self._canaries(
             before.model, before.dimension, f"{before.folder}/{before.serving}"
         )
-        return integrity.probe(path, before.serving, *canaries)
+        return backends.probe(path, before.serving, *canaries)
 
     def _lane(self, embedder: Embedder) -> Lane:
         assert self._shelf is not None
@@ -149,9 +145,8 @@ class Semantic:
             self._writing,
         )
 
-    def _previous(self, before: integrity.Pointer) -> Lane | None:
-        """The lane that served before, if it is another model's, still there, and its model can
-        still be asked."""
+    def _previous(self, before: backends.Pointer) -> Lane | None:
+        """The lane of another model that served before, if it can still be asked."""
         assert self._shelf is not None
         assert self._target is not None
         if (
@@ -179,11 +174,10 @@ class Semantic:
         lane = self._serving
         if lane is not None and self._backend == "chroma":
             named = lane.name, lane.embedder.name, lane.embedder.dimension
-            found = integrity.Pointer(self._place, *named, closed, count)
-            integrity.write_pointer(self._folder, found)
+            found = backends.Pointer(self._place, *named, closed, count)
+            backends.write_pointer(self._folder, found)
 
     def _clean(self) -> None:
-        """Delete folders that are no longer pointed to, and forget what was stored in them."""
         for path in self._folder.glob("chroma-*"):
             if path.name != self._place:
                 shutil.rmtree(path, ignore_errors=True)
@@ -191,7 +185,6 @@ class Semantic:
             db.execute("DELETE FROM stored WHERE store NOT LIKE ?", (f"{self._place}/%",))
 
     # -- searching
-    # ----------------------------------------------------------------------------------------------
 
     @property
     def ready(self) -> bool:
@@ -209,7 +202,7 @@ class Semantic:
         open yet is believed to be sound."""
         if self._target:
             return self._target.label
-        return integrity.label(self._folder, self.embedder.name)
+        return backends.label(self._folder, self.embedder.name)
 
     def search(self, vector: Vectors, limit: int) -> list[tuple[str, float]]:
         """(text hash, cosine) of the nearest vectors. Raises IndexProblem; a store that fails is
@@ -263,15 +256,11 @@ class Semantic:
             return [], np.zeros((0, embedder.dimension), np.float32)
 
     # -- filling
-    # ----------------------------------------------------------------------------------------------
 
     def fill(self, progress: Progress | None = None, stop: Callable[[], bool] | None = None) -> int:
         """Compute and store what is missing, drop what no note has any more; returns the number of
-        new vectors in the store.
-
-        A store that failed or lost its files is replaced first. Raises EmbedderProblem or
-        IndexProblem.
-        """
+        new vectors. A store that failed or lost its files is replaced first. Raises EmbedderProblem
+        or IndexProblem."""
         with self._filling:
             if self._touched() or (
                 self._suspect and self._serving is not None and not self._sound(self._serving)
@@ -303,8 +292,7 @@ class Semantic:
         return done
 
     def _settle_files(self) -> None:
-        """Remember the files as they are once Chroma has taken in what was stored: from now on only
-        we may change them."""
+        """Once Chroma has taken in what was stored, only we may change its files."""
         if self._backend == "chroma" and self._serving is not None:
             lanes = {
                 id(lane): lane
@@ -313,7 +301,7 @@ class Semantic:
             }
             for lane in lanes.values():
                 lane.store.search(np.ones(lane.embedder.dimension, np.float32), 1)
-            self._files = integrity.fingerprint(self._folder / self._place)
+            self._files = backends.fingerprint(self._folder / self._place)
 
     def missing(self, db: sqlite3.Connection) -> list[str]:
         """Hashes of chunks without a stored vector."""
@@ -330,7 +318,7 @@ class Semantic:
             part = orphans[start : start + _MOVED]
             with self._lock:
                 lane.store.delete(part)
-            with self._writing() as db, schema.transaction(db):
+            with self._writing() as db, database.transaction(db):
                 db.executemany(
                     "DELETE FROM stored WHERE store = ? AND hash = ?",
                     ((lane.label, name) for name in part),
@@ -338,7 +326,6 @@ class Semantic:
             lane.removed(part)
 
     def _move(self, lane: Lane, stop: Callable[[], bool]) -> int:
-        """Store what the cache already knows."""
         missing, done = self.missing(self._reading()), 0
         for start in range(0, len(missing), _MOVED):
             if stop():
@@ -351,8 +338,8 @@ class Semantic:
         return done
 
     def _compute(self, lane: Lane, progress: Progress | None, stop: Callable[[], bool]) -> int:
-        """Encode in this thread while another one stores what is done; what is written meanwhile is
-        taken in at once."""
+        """Encodes in this thread while another one stores; what is written meanwhile is taken in at
+        once."""
         done, generation = 0, self._generation()
         with (
             Backlog(self._reading(), self.missing(self._reading())) as backlog,
@@ -380,8 +367,7 @@ class Semantic:
         return done
 
     def _generation(self) -> object:
-        """Another one after every change of what is indexed."""
-        return schema.meta(self._reading(), "generation")
+        return database.meta(self._reading(), "generation")
 
     def _keep(
         self, lane: Lane, names: Sequence[str], vectors: Vectors, *, new: bool = False
@@ -393,14 +379,13 @@ class Semantic:
             vectors = as_kept(vectors)  # what a rebuild from the cache would store
         with self._lock:
             lane.store.add(names, vectors)
-        with self._writing() as db, schema.transaction(db):
+        with self._writing() as db, database.transaction(db):
             db.executemany(
                 "INSERT OR IGNORE INTO stored VALUES (?, ?)", ((lane.label, name) for name in names)
             )
         lane.listed(names, vectors)
 
     def _switch(self) -> None:
-        """Once the new model's store is whole, let it answer and drop the old one."""
         with self._lock:
             old, self._serving = self._serving, self._target
             if old is None or old is self._target or self._target is None or self._shelf is None:
@@ -411,15 +396,11 @@ class Semantic:
             self.cache.forget(old.embedder.name) if len(self.cache.models()) > 2 else None
 
     # -- proving
-    # ----------------------------------------------------------------------------------------------
 
     def canaries(self) -> bool:
         """Does the store find vectors it is known to hold, and are its files as we left them? If
-        not, the next `fill` replaces it.
-
-        Files that somebody changed are not touched any more: what Chroma makes of them may take the
-        process down.
-        """
+        not, the next `fill` replaces it; changed files are not touched any more, for Chroma may
+        take the process down."""
         if not self._filling.acquire(blocking=False):
             return True  # under way, and proved at the end
         try:
@@ -437,13 +418,13 @@ class Semantic:
         return (
             self._backend == "chroma"
             and self._serving is not None
-            and integrity.fingerprint(self._folder / self._place) != self._files
+            and backends.fingerprint(self._folder / self._place) != self._files
         )
 
     def _sound(self, lane: Lane) -> bool:
         names, vectors = self._canaries(lane.embedder.name, lane.embedder.dimension, lane.label)
         try:
-            sound = integrity.finds(lane.store, names, vectors)
+            sound = backends.finds(lane.store, names, vectors)
         except IndexProblem as error:
             sound, self.problem = False, str(error)
         if not sound:
@@ -457,10 +438,10 @@ class Semantic:
         query = "SELECT hash FROM stored WHERE store = ? AND hash >= ? ORDER BY hash LIMIT ?"
         db = self._reading()
         names = [
-            name for (name,) in db.execute(query, (label, secrets.token_hex(2), integrity.CANARIES))
+            name for (name,) in db.execute(query, (label, secrets.token_hex(2), backends.CANARIES))
         ]
         names += [
-            name for (name,) in db.execute(query, (label, "", integrity.CANARIES - len(names)))
+            name for (name,) in db.execute(query, (label, "", backends.CANARIES - len(names)))
         ]
         try:
             return self.cache.get(model, names, dimension)
@@ -482,20 +463,19 @@ class Semantic:
                 listed = self._serving.count() if self._serving else -1
             self._let_go()
             if self._serving is not None and sound and self._backend == "chroma":
-                self._point(integrity.fingerprint(self._folder / self._place), listed)
+                self._point(backends.fingerprint(self._folder / self._place), listed)
             self._target = self._serving = None
             self.cache.close()
 
     def _discard(self) -> None:
-        """Stop using the folder, which is left as it is; the next `open` makes a new one and
-        deletes this."""
+        """The next `open` makes a new folder and deletes this."""
         with self._lock:
             self._shelf = self._target = self._serving = (
                 None  # closing would let Chroma write to what it must not touch
             )
             self._suspect = False
             self.problem = self.problem or "the vector index was damaged and will be rebuilt"
-            integrity.forget_pointer(self._folder)
+            backends.forget_pointer(self._folder)
 
     def _let_go(self) -> None:
         if self._shelf is not None:

@@ -2,12 +2,8 @@
 superseded. And what follows from earlier decisions without asking anybody.
 
 Only a judge says whether two notes make the same claim, but for those that two machines concluded
-from the same memories in mostly the same words. A principle and its instance, two moments
-of a development, a fact and its consequence are near each other and are not the same.
-
-A group is tight: two join only if all their members are near each other. Union-find over pairs
-alone chains: a is like b, b like c, and at 0.85 a transitive blob of 26 unlike notes came out of
-the seed's store.
+from the same memories. A group is tight: two join only if all their members are near each other.
+Pairs alone chain: at 0.85 a transitive blob of 26 unlike notes came out of the seed's store.
 """
 
 from __future__ import annotations
@@ -24,7 +20,7 @@ from oneiro_vault.core.memory import circles_broken, epoch, no_weaker
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
 from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot, asked_each, superseding
 from oneiro_vault.mind.blocks import alike, words
-from oneiro_vault.mind.grounding.subject import covers
+from oneiro_vault.mind.loops.resolve import covers
 
 POLICY: Final = 1
 KIND: Final = "merge"
@@ -98,9 +94,8 @@ def question(group: Sequence[Note]) -> Question:
 
 
 def doubled(snapshot: Snapshot) -> list[Decision]:
-    """Blocks and insights that two machines made of the same memories in mostly the same words:
-    the older stays, before it one that a person edited. What one machine made twice it meant
-    twice."""
+    """Blocks and insights that two machines made of the same memories in mostly the same words: the
+    older stays, before it one that a person edited. What one machine made twice it meant twice."""
     # The history is newest first: the oldest row of a memory, which made it, has the last word.
     maker = {ident: row["device"] for row in snapshot.history for ident in row["memories"]}
     twins: dict[tuple[str, frozenset[str]], list[Note]] = {}
@@ -166,8 +161,6 @@ def _joined(
 
 
 def _folded(keeper: Note, others: Sequence[Note]) -> dict[str, Any]:
-    """What the keeper takes over: lineage, tags, names, and the higher importance and confidence.
-    Never words."""
     mine = keeper.memory
     theirs = [other.memory for other in others]
     changes: dict[str, Any] = {
@@ -197,8 +190,7 @@ Vectors = npt.NDArray[np.float32]
 BLOCK: Final = 1024
 """Rows compared at once: a block of 10,000 columns is 40 MB."""
 ENOUGH: Final = 2
-"""Neighbours of one memory that are looked at, as a multiple of the largest group: a store that
-says the same all over has millions."""
+"""Neighbours of one memory that are looked at, as a multiple of the largest group."""
 
 
 def pairs(
@@ -227,7 +219,6 @@ def pairs(
 
 
 def _thin(scores: Vectors, threshold: float, most: int) -> None:
-    """Leave the `most` nearest of each row."""
     crowded = np.flatnonzero(np.count_nonzero(scores >= threshold, axis=1) > most)
     if len(crowded):
         rows = scores[crowded]
@@ -236,11 +227,9 @@ def _thin(scores: Vectors, threshold: float, most: int) -> None:
         scores[crowded] = rows
 
 
-def clusters(
-    vectors: Vectors, threshold: float, largest: int = 8, slack: float = 0.0
-) -> list[list[int]]:
+def clusters(vectors: Vectors, threshold: float, largest: int = 8) -> list[list[int]]:
     """Disjoint groups of 2 to `largest` positions, largest first. Any two members have a cosine of
-    at least `threshold - slack`."""
+    at least `threshold`."""
     positions, _ = pairs(vectors, threshold, ENOUGH * largest)
     group: dict[int, list[int]] = {}
     apart: set[tuple[int, int, int, int]] = set()
@@ -254,7 +243,7 @@ def clusters(
             known = (mine[0], len(mine), other[0], len(other))
             if known in apart:
                 continue
-            if float((vectors[mine] @ vectors[other].T).min()) < threshold - slack:
+            if float((vectors[mine] @ vectors[other].T).min()) < threshold:
                 apart |= {known, known[2:] + known[:2]}
                 continue
         joined = mine + other

@@ -1,10 +1,9 @@
 """The orientation is argued with: an assessor doubts, an advocate and a challenger debate, a
 synthesizer keeps, reframes or asks a person.
 
-What is always read grows by being read; this is the loop that asks whether it still says what it
-rests on. Each block has its turn and is then left alone for a week. One that was reframed is
-assessed once more after that time, and the report says whether it helped; where it did not, a
-person is asked, so that no block swings to and fro.
+What is always read grows by being read. Each block has its turn and is then left alone for a week.
+One that was reframed is assessed once more after that time; where it did not help, a person is
+asked, so that no block swings to and fro.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from oneiro_vault.mind.blocks import (
     said_anew,
     words,
 )
-from oneiro_vault.mind.grounding.support import unfounded
 from oneiro_vault.mind.loops.stale import is_stale, now_true
+from oneiro_vault.mind.support import unfounded
 
 POLICY: Final = 1
 SOURCES: Final = 6
@@ -232,8 +231,7 @@ def decided(snapshot: Snapshot) -> Iterator[Mapping[str, Any]]:
 
 
 def reframed(block: Note, snapshot: Snapshot) -> Mapping[str, Any] | None:
-    """The reframing whose effect is to be looked at now: the last thing decided on this block, one
-    to two cooldowns ago."""
+    """The last thing decided on this block, if it was a reframing one to two cooldowns ago."""
     cooldown = snapshot.settings["dialectic.cooldown"] * DAY
     last = next((row for row in decided(snapshot) if block.id in row["memories"]), None)
     if (
@@ -267,15 +265,13 @@ def inflated(block: Note, ground: Sequence[Note], snapshot: Snapshot) -> Decisio
 
 
 def _asking(block: Note, flag: str, what: str) -> Decision:
-    """Flag a block and ask a person about it."""
     m = block.memory
     reason, edit = f"This block {what}. Should it stay?", Set(m.id, {"flags": [flag]})
     return Decision("dialectic", "flag", m.title, reason, (edit,), (m.id,))
 
 
 def rounds(debates: Sequence[Debate], most: int) -> Debating:
-    """Advocate, then challenger, until one concedes or the rounds are over. Whoever is not answered
-    leaves the debate without outcome."""
+    """Advocate, then challenger, until one concedes or the rounds are over."""
     live = list(debates)
     for number in range(1, most + 1):
         for side in SIDES:
@@ -292,8 +288,7 @@ def rounds(debates: Sequence[Debate], most: int) -> Debating:
 
 
 def concluding(debate: Debate, verdict: Verdict, snapshot: Snapshot) -> Decision | None:
-    """What follows from a debate, if it passes the gate: words that prescribe, are too long or
-    change nothing are only reported."""
+    """What follows from a debate; what the gate stops is only reported."""
     answer = verdict.answer
     if not isinstance(answer, Synthesis):
         return None
@@ -320,8 +315,7 @@ def concluding(debate: Debate, verdict: Verdict, snapshot: Snapshot) -> Decision
 def _reframing(
     debate: Debate, answer: Synthesis, snapshot: Snapshot
 ) -> tuple[Set | None, str, str]:
-    """(edit, operation, reason). What a person wrote or ratified is not said anew: they are
-    asked."""
+    """(edit, operation, reason)."""
     block = debate.block
     title = answer.title.strip() or block.memory.title
     if not ours(block):
@@ -344,7 +338,6 @@ def _reframing(
 
 
 def _twin(block: Note, text: str, snapshot: Snapshot) -> str:
-    """Would these words say what another block says, which the present ones do not?"""
     new, old = words(text), words(block.memory.body)
     for other in blocks(snapshot):
         theirs = words(other.memory.body)

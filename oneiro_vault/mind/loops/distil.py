@@ -2,9 +2,8 @@
 has moved are said anew.
 
 Knowledge enters when it is still strong, has lasted, and is used or stands on several sources; then
-a judge must find that a model could not go on without it, and the gate
-(`classify.orientation_gate`) must find nothing but description. What came from outside needs a
-second source whatever its use, and stays marked as such. Nothing here makes a block `core`.
+a judge must find that a model could not go on without it, and the gate nothing but description.
+What came from outside needs a second source whatever its use. Nothing here makes a block `core`.
 """
 
 from __future__ import annotations
@@ -22,10 +21,12 @@ from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot, p
 from oneiro_vault.mind.blocks import (
     DAY,
     DESCRIBE,
+    Draft,
     alike,
     blocks,
     changed,
     fair_title,
+    fitted,
     made,
     ours,
     refused,
@@ -35,9 +36,8 @@ from oneiro_vault.mind.blocks import (
     trust_of,
     words,
 )
-from oneiro_vault.mind.grounding.shorten import Draft, fitted
-from oneiro_vault.mind.grounding.support import unfounded
 from oneiro_vault.mind.loops import own_words, stale
+from oneiro_vault.mind.support import unfounded
 
 POLICY: Final = 1
 SIBLINGS: Final = 5
@@ -122,10 +122,9 @@ class Distil:
     def _placed(
         self, snapshot: Snapshot, fit: Sequence[Note], new: set[str], taken: set[str]
     ) -> Generator[list[Question], Mapping[str, Verdict], list[Decision]]:
-        """As many as a night can follow, which makes so many new blocks and changes each block
-        once: those that are `new` among the fit, and those whose day it is. A question costs a
-        search, so it says whose turn it is only where somebody is to answer it: what waits keeps
-        its turn."""
+        """As many as a night can follow: those that are `new` among the fit, and those whose day it
+        is. A question costs a search, so it says whose turn it is only where somebody is to answer
+        it."""
         wanting: dict[str, Question] = {}
 
         def wanted_of(note: Note) -> Question:
@@ -167,8 +166,7 @@ def _turn(
     notes: Sequence[Note], question: Callable[[Note], Question], snapshot: Snapshot, most: int
 ) -> list[Note]:
     """Those whose question was put before, and as many of the others as `most` has room for: half
-    of them because they stand firmest, half because it is their turn, so that none is passed over
-    for ever."""
+    because they stand firmest, half because it is their turn."""
     asked = {note.id: question(note) for note in notes}
     most = room(asked.values(), most, snapshot)
 
@@ -214,8 +212,7 @@ def stable(note: Note, snapshot: Snapshot) -> bool:
 
 def covered(snapshot: Snapshot) -> set[str]:
     """Ids of knowledge that is in a block already. One that was whittled counts until the knowledge
-    is met or used again after that: then it may have its question once more. One that was retired,
-    because nothing of it held, always counts."""
+    is met or used again; one that was retired always."""
     slept = _last(snapshot, lambda loop: loop == "whittle")
     met = _last(snapshot, lambda loop: loop not in ("whittle", "distil", "dialectic"))
     found: set[str] = set()
@@ -235,7 +232,6 @@ def covered(snapshot: Snapshot) -> set[str]:
 
 
 def _last(snapshot: Snapshot, wanted: Callable[[str], bool]) -> dict[str, float]:
-    """When such a loop last decided something on each memory (epoch seconds)."""
     rows = [row for row in snapshot.history if wanted(str(row["loop"]))]
     return {ident: float(row["when"]) for row in reversed(rows) for ident in row["memories"]}
 
@@ -246,8 +242,7 @@ def _used(snapshot: Snapshot, ident: str) -> float:
 
 
 def sources(note: Note, snapshot: Snapshot) -> dict[str, str]:
-    """What it rests on in the end: conversations, and other things it was made of or replaced.
-    Session, or id without one -> an id."""
+    """What it rests on in the end: session, or id without one -> an id."""
     found: dict[str, str] = {}
     todo, seen = [note.id], set()
     while todo:
@@ -283,8 +278,8 @@ def grade(note: Note) -> Question:
 
 
 def place(snapshot: Snapshot, note: Note) -> Question:
-    """Where does it belong? Shows only what it may be joined with: nothing weaker beside it,
-    nothing stronger to be changed by it."""
+    """Where does it belong? Shows nothing weaker beside it, nothing stronger to be changed by
+    it."""
     near = [
         snapshot.notes[ident]
         for ident in snapshot.candidates(f"{note.memory.title}\n{note.memory.body}", SIBLINGS + 1)
@@ -322,7 +317,6 @@ def place(snapshot: Snapshot, note: Note) -> Question:
 
 
 def _unfit(snapshot: Snapshot, note: Note, answer: Distilled) -> str:
-    """Why nothing may follow from an answer that wants something written; "" when it may."""
     target = snapshot.notes.get(answer.target or "")
     if answer.action != "create":
         if target is None or target.memory.type != "orientation":
@@ -351,7 +345,6 @@ def adds(text: str, block: Note) -> bool:
 
 
 def _left(note: Note, why: str, questions: tuple[str, ...], judge: str) -> Decision:
-    """What an answer wanted and did not get, for the report."""
     return Decision(
         "distil",
         "distil",
@@ -365,7 +358,6 @@ def _left(note: Note, why: str, questions: tuple[str, ...], judge: str) -> Decis
 
 
 def _draft(snapshot: Snapshot, note: Note, answer: Distilled, asked: str, judge: str) -> Draft:
-    """What an answer wants written."""
     named = [snapshot.notes[ident] for ident in dict.fromkeys(answer.sources) if ident != note.id]
     joined = [
         one
@@ -384,8 +376,7 @@ def _draft(snapshot: Snapshot, note: Note, answer: Distilled, asked: str, judge:
 def _without_twins(
     snapshot: Snapshot, wanted: Sequence[Draft], taken: set[str]
 ) -> tuple[list[Draft], list[Decision]]:
-    """One change a block, one block a subject, and no more new ones than a night may bring; (those,
-    the others with why they wait)."""
+    """One change a block, one block a subject, and no more new ones than a night may bring."""
     texts = [words(block.memory.body) for block in blocks(snapshot)]
     covered: set[str] = set()
     kept: list[Draft] = []
@@ -420,7 +411,6 @@ def _without_twins(
 
 
 def _decision(snapshot: Snapshot, draft: Draft) -> Decision:
-    """What is done with a draft; one that the gate stopped is only reported."""
     ids = tuple(source.id for source in draft.sources)
     grounds = lineage(draft.sources, snapshot)
     title = draft.title.strip() or (draft.target.memory.title if draft.target else "")

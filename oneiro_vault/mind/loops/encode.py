@@ -2,9 +2,8 @@
 place among what is known.
 
 Every fact is a decision of its own, named after its capture and its words, so a run that was killed
-goes on with the facts that are left. A capture counts as encoded only when the last of its facts is
-settled. Nothing in a capture can say how far it is trusted, what type its facts have, or that they
-are orientation: those are written here.
+goes on with the facts that are left. Nothing in a capture can say how far it is trusted, what type
+its facts have, or that they are orientation.
 """
 
 from __future__ import annotations
@@ -19,13 +18,14 @@ from pydantic import Field
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.conversation.captures import waits
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict
-from oneiro_vault.core.text import polarity
-from oneiro_vault.core.text.query import tokens
+from oneiro_vault.core.text import claims, polarity
+from oneiro_vault.core.text.query import fold, tokens
+from oneiro_vault.mind import citations
 from oneiro_vault.mind.base import NOW, Asking, Decision, New, Note, Set, Snapshot, keyed, left_open
-from oneiro_vault.mind.grounding import citations, neighbours
 from oneiro_vault.mind.loops import resolve
 from oneiro_vault.mind.loops.resolve import LOOP as NAME
-from oneiro_vault.mind.loops.resolve import Place, Unit
+from oneiro_vault.mind.loops.resolve import Place, Unit, names
+from oneiro_vault.mind.support import capitalised
 
 POLICY: Final = 2
 KIND: Final = "encode.units"
@@ -126,8 +126,8 @@ class Encode:
         verdicts = yield [question for filing in filings for question in filing.questions]
         claimed: set[str] = set()
         asked: dict[str, Question] = {}
-        known = neighbours.subjects(snapshot)
-        names = neighbours.named(snapshot, [filing.capture for filing in filings])
+        known = subjects(snapshot)
+        names = named(snapshot, [filing.capture for filing in filings])
         for filing in filings:
             read(filing, verdicts, names)
             asked.update(self._open(snapshot, filing, claimed, known))
@@ -161,8 +161,8 @@ class Encode:
         claimed: set[str],
         known: Mapping[str, Sequence[Note]],
     ) -> Iterator[tuple[str, Question]]:
-        """Facts that are not settled yet, each with its question; one without anything like it in
-        the vault, or that is there in the same words, needs none."""
+        """Facts that are not settled yet, each with its question; one without anything like it, or
+        that is there in the same words, needs none."""
         for key, (unit, source, capture) in list(filing.units.items()):
             words = " ".join(tokens(unit.content))
             if keyed(NAME, key) in snapshot.settled:
@@ -175,9 +175,7 @@ class Encode:
                 del filing.units[key]
             else:
                 claimed.add(words)
-                near = neighbours.candidates(
-                    snapshot, unit, snapshot.settings["encode.candidates"], known
-                )
+                near = candidates(snapshot, unit, snapshot.settings["encode.candidates"], known)
                 if same := next((one for one in near if resolve.repeats(capture, unit, one)), None):
                     place = Place(action="link", existing=same.id, reason="in the same words")
                     judge = filing.judges[source]
@@ -237,9 +235,8 @@ def answered(verdicts: Mapping[str, Verdict], question: Question) -> Answer | No
 
 
 def waiting(snapshot: Snapshot) -> list[Note]:
-    """Captures whose facts are still to be filed, oldest first. When more wait than a run takes,
-    another part of them each day; what rules left open takes nobody's place, what somebody is to
-    answer does."""
+    """Captures whose facts are still to be filed, oldest first; of more than a run takes, another
+    part each day. What rules left open takes nobody's place."""
     found = [note for note in snapshot.of("episodic") if waits(note.memory)]
     most = int(snapshot.settings["encode.captures"])
     if len(found) <= most:
@@ -279,7 +276,6 @@ def questions(capture: Note, longest: int) -> list[Question]:
 
 
 def _goes_on(body: str, part: str) -> str:
-    """Who speaks where a part begins that begins inside a turn."""
     at = body.find(part)
     found = turns.at(body, at, at + 1) if at > 0 else []
     return found[0].speaker if found and turns.without_speaker(part) == part.strip() else ""
@@ -335,7 +331,6 @@ def read(filing: Filing, verdicts: Mapping[str, Verdict], known: Collection[str]
 
 
 def _refused(capture: Note, unit: Unit, asked: str, why: str, judge: str) -> Decision:
-    """What is not filed stands in the report with its words, for a person to take."""
     words = resolve.line(unit.content)
     return Decision(
         NAME,
@@ -350,8 +345,8 @@ def _refused(capture: Note, unit: Unit, asked: str, why: str, judge: str) -> Dec
 
 
 def put_off(snapshot: Snapshot, filing: Filing, new: list[tuple[set[str], Decision]]) -> None:
-    """Facts that are close to one which this run has just made (`new`: stems of its words,
-    decision) wait until that can be seen."""
+    """Facts close to one which this run has just made (`new`: stems, decision) wait until it is
+    seen."""
     filing.done.sort(key=lambda one: filing.order.index(one.key) if one.key in filing.order else -1)
     for place, decision in enumerate(filing.done):
         words = {
@@ -408,9 +403,8 @@ def marking(snapshot: Snapshot, filing: Filing) -> list[Decision]:
 
 
 def _once_more(mark: Decision, snapshot: Snapshot) -> list[Decision]:
-    """A mark that was taken back is set again: it says that nothing is left to do, which is no
-    judgement, and without it the capture would wait for ever (its facts are not decided anew). One
-    that a person would not have is not."""
+    """A mark that was taken back is set again, else the capture would wait for ever; one that a
+    person would not have is not."""
     times = 1
     while mark.id(snapshot) in snapshot.settled:
         if mark.id(snapshot) in snapshot.declined:
@@ -422,3 +416,66 @@ def _once_more(mark: Decision, snapshot: Snapshot) -> list[Decision]:
 
 def _did(op: str) -> str:
     return {"remember": "created", "revise": "revised"}.get(op, op)
+
+
+INSIGHTS: Final = 8
+"""Candidates that are asked for beyond those that are wanted, for those that are insights."""
+COMMON: Final = 50
+"""Memories about a name beyond which it says too little."""
+
+
+def subjects(snapshot: Snapshot) -> dict[str, list[Note]]:
+    """Name -> active knowledge about it, insights left out."""
+    found: dict[str, list[Note]] = {}
+    for note in snapshot.of("semantic"):
+        for name in {name.casefold() for name in note.memory.about} if _fits(note) else ():
+            found.setdefault(name, []).append(note)
+    return found
+
+
+def named(snapshot: Snapshot, captures: Sequence[Note]) -> frozenset[str]:
+    """Words (folded) that name people and things in what is known, or in the person's own words in
+    one of these captures."""
+    texts = [
+        f"{note.memory.title}\n{note.memory.body}\n{' '.join(note.memory.about)}"
+        for note in snapshot.of("semantic")
+    ]
+    for capture in captures:
+        body = capture.memory.body
+        texts += [
+            body[one.start : one.end]
+            for one in turns.spans(body)
+            if one.own and one.speaker == turns.USER
+        ]
+    return frozenset(fold(word) for text in texts for word in capitalised(text))
+
+
+def candidates(
+    snapshot: Snapshot, unit: Unit, most: int, known: Mapping[str, Sequence[Note]]
+) -> list[Note]:
+    """The `most` active memories most like the fact, best first, and behind them some of what else
+    is `known` of the same subject. No insights: what they are made of is filed beside."""
+    likely = (
+        snapshot.notes.get(ident) for ident in snapshot.candidates(unit.content, most + INSIGHTS)
+    )
+    near = [one for one in likely if one is not None and _fits(one)]
+    telling = [
+        found
+        for name in names(unit.about)
+        if len(found := known.get(name.casefold(), ())) <= COMMON
+    ]
+    said = f"{unit.content}\n{unit.quote}"  # what changed is often named only around the new state
+    others = {one.id: one for found in telling for one in found}
+    for one in near[:most]:
+        others.pop(one.id, None)
+    shares = [
+        (share, one)
+        for one in others.values()
+        if (share := claims.share(said, one.memory.body)) > 0
+    ]
+    same = [one for _, one in sorted(shares, key=lambda pair: (-pair[0], pair[1].id))[: most // 4]]
+    return [*near[:most], *same]
+
+
+def _fits(note: Note) -> bool:
+    return note.active and note.memory.type == "semantic" and note.memory.level == 0

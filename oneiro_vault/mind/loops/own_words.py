@@ -1,10 +1,6 @@
 """Blocks of what the person said of themselves, a topic each, in their own words with the day: they
-follow the facts, and nobody is asked.
-
-A fact that was replaced, has ended or was forgotten takes its line along in the same night. A block
-that a person or a judge has put into other words is theirs from then on, and what a person took out
-of the orientation does not come back.
-"""
+follow the facts, and nobody is asked. One that was put into other words is theirs from then on, and
+what a person took out does not come back."""
 
 from __future__ import annotations
 
@@ -28,10 +24,9 @@ FIRST: Final = 60
 
 REPLACES: Final = 0.35
 """How near two facts of one topic are, from what any two of a person's facts have (0) to the same
-text (1), from which the later one is taken for the present state."""
+text (1), from which the later one gives the present state."""
 SHARED: Final = 0.25
-"""How likely both facts say one of the topics, summed over these: "I live in Riga with my brother"
-may be of the home or of people."""
+"""How likely both facts say one of the topics, summed over these."""
 APART: Final = 3600.0
 """Seconds between two versions of a fact at least: what is said in one conversation goes
 together."""
@@ -71,8 +66,6 @@ def standing(snapshot: Snapshot) -> list[Note]:
 
 
 def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Said]]:
-    """Topic -> what the person said of themselves and holds, oldest first; `mine`: what stands in
-    these blocks."""
     elsewhere = {
         ident
         for one in snapshot.notes.values()
@@ -121,7 +114,6 @@ def _holds(note: Note, now: float) -> bool:
 
 
 def _word_for_word(note: Note, snapshot: Snapshot) -> bool:
-    """Are these the person's words, as far as can be seen, and not a judge's?"""
     sources = (snapshot.notes.get(ident) for ident in note.memory.derived_from[:1])
     return all(
         one is None or turns.in_own_words(note.memory.body, one.memory.body, one.memory.source)
@@ -132,7 +124,6 @@ def _word_for_word(note: Note, snapshot: Snapshot) -> bool:
 def _replaced(
     snapshot: Snapshot, known: Mapping[str, Note], told: Mapping[str, first_things.Likely]
 ) -> set[str]:
-    """Facts of which a later one is near enough to give the present state."""
     ids, vectors = snapshot.vectors(list(known))
     if len(ids) < 2:
         return set()
@@ -147,8 +138,6 @@ def _replaced(
 
 
 def _newest(topic: str, facts: Sequence[Note], room: int) -> list[Said]:
-    """What they say of the topic, as much of the newest as there is room for, without what a later
-    one says again."""
     found: list[Said] = []
     for note in reversed(facts):
         if room <= 0:
@@ -166,7 +155,6 @@ def _again(older: frozenset[str], newer: frozenset[str]) -> bool:
 
 
 def _texts(facts: Sequence[Said], limit: int) -> list[tuple[str, list[Note]]]:
-    """(text of a block, what it says), as many of the newest facts as fit, in their order."""
     found: list[tuple[str, list[Note]]] = []
     for note, said in reversed(facts):
         line = personal.quoted(said, note.memory.created[:10])
@@ -182,8 +170,6 @@ def _texts(facts: Sequence[Said], limit: int) -> list[tuple[str, list[Note]]]:
 def _decision(
     title: str, priority: int, there: Sequence[Note], texts: Sequence[tuple[str, list[Note]]]
 ) -> Decision | None:
-    """Blocks that are there take the first texts; one too many rests, one that is missing is
-    made."""
     edits: list[New | Set] = []
     for place, (text, facts) in enumerate(texts):
         lineage: dict[str, Any] = {

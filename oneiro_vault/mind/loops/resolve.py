@@ -1,15 +1,14 @@
 """Where a single fact belongs: a new memory, one more source of a known one, better words for it,
-its successor, or nowhere.
-
-In doubt a memory is created: two that say the same can be merged later, while words put over others
-cannot be told apart again.
-"""
+its successor, or nowhere. In doubt a memory is created: two can be merged later, while words put
+over others cannot be told apart again."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,9 +17,11 @@ from oneiro_vault.core.conversation.captures import OWN, REFLECTION
 from oneiro_vault.core.conversation.turns import KEY as SPANS
 from oneiro_vault.core.memory import epoch, moment, no_weaker, weakest
 from oneiro_vault.core.question import Answer, Question, ShownId
-from oneiro_vault.core.text import claims
+from oneiro_vault.core.text import claims, polarity
+from oneiro_vault.core.text.language import CAPITALISING, detect
+from oneiro_vault.core.text.numbers import unsaid
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot, keyed, superseding
-from oneiro_vault.mind.grounding import subject
+from oneiro_vault.mind.support import capitalised, strange_names
 
 LOOP: Final = "encode"
 KIND: Final = "encode.place"
@@ -113,8 +114,8 @@ def decide(
     judge: str,
     confirmed: Collection[str] = (),
 ) -> Decision | None:
-    """The decision in an answer; None when the fact is known already and nothing is to be done.
-    `confirmed`: ids of memories that a second answer names as replaced, too."""
+    """The decision in an answer; None when nothing is to be done. `confirmed`: ids that a second
+    answer names as replaced, too."""
     create = creating(capture, unit, key, asked, place.reason, judge)
     existing = snapshot.notes.get(place.existing) if place.existing else None
     if place.action == "create" or existing is None:
@@ -128,7 +129,7 @@ def decide(
             if existing.memory.core or beyond
             else _contradicting(create, existing)
         )
-    if existing.id not in confirmed and not subject.shared(snapshot, unit.content, existing):
+    if existing.id not in confirmed and not shared(snapshot, unit.content, existing):
         return replace(
             create,
             reason=f"kept by itself, for {existing.id} is about something else: {place.reason}",
@@ -146,17 +147,13 @@ def once_more(
     snapshot: Snapshot, capture: Note, unit: Unit, place: Place, near: Sequence[Note]
 ) -> Question | None:
     """The same question in another order and among memories that are not `near`, where an answer
-    replaces a memory that shares no telling word with the fact; None where nothing is to be asked.
+    replaces a memory that shares no telling word with the fact; else None.
 
-    Two states of one thing may have no word in common, and only who understands both can say so.
-    Who does finds it again; who takes the first, the last or all of what is shown does not.
+    Two states of one thing may have no word in common. Who understands both finds it again; who
+    takes the first, the last or all of what is shown does not.
     """
     existing = snapshot.notes.get(place.existing or "")
-    if (
-        place.action != "supersede"
-        or existing is None
-        or subject.shared(snapshot, unit.content, existing)
-    ):
+    if place.action != "supersede" or existing is None or shared(snapshot, unit.content, existing):
         return None
     if existing.memory.core or stronger(existing, capture) or _is_older(capture, existing):
         return None
@@ -174,8 +171,7 @@ def once_more(
 
 
 def trust(capture: Note) -> str:
-    """How far the facts of a capture are trusted: as far as the spans they rest on, and never as
-    what a person wrote into the vault."""
+    """As far as the spans the facts rest on, and never as what a person wrote into the vault."""
     return weakest(["said" if capture.memory.extra.get(SPANS) else "model", capture.memory.trust])
 
 
@@ -218,8 +214,8 @@ def meta(capture: Note, unit: Unit) -> dict[str, Any]:
 
 
 def began(unit: Unit, capture: Note) -> str:
-    """When a fact began to hold, "" if nobody said: a day is one of those who spoke, where the
-    capture has their clock."""
+    """When a fact began to hold, "" if nobody said: a day of those who spoke, by the capture's
+    clock."""
     day, offset = (
         moment(unit.happened) if unit.happened.strip() else "",
         _OFFSET.search(capture.memory.created),
@@ -263,8 +259,7 @@ def _linking(capture: Note, existing: Note, create: Decision) -> Decision | None
 
 
 def _revising(capture: Note, unit: Unit, existing: Note, text: str, create: Decision) -> Decision:
-    """New words, if they keep what the old ones say and take in the fact; otherwise the fact stands
-    for itself."""
+    """New words, if they keep what the old ones say and take in the fact."""
     old, new = existing.memory.body, text.strip()
     whole = (
         claims.share(old, new) >= KEPT
@@ -281,7 +276,6 @@ def _revising(capture: Note, unit: Unit, existing: Note, text: str, create: Deci
 
 
 def _sources(capture: Note, existing: Note) -> dict[str, Any]:
-    """What a known memory rests on when a capture says it too."""
     found: dict[str, Any] = {
         "derived_from": list(dict.fromkeys((*existing.memory.derived_from, capture.id)))
     }
@@ -300,14 +294,10 @@ def _superseding(
     create: Decision,
     confirmed: Collection[str],
 ) -> Decision:
-    """The fact replaces a memory, and others that say the same as that one, unless it is the older
-    of the two."""
     if _is_older(capture, existing):
         return create
     others = (snapshot.notes[ident] for ident in dict.fromkeys(place.also) if ident != existing.id)
-    alike = [
-        one for one in others if one.id in confirmed or subject.shared(snapshot, unit.content, one)
-    ]
+    alike = [one for one in others if one.id in confirmed or shared(snapshot, unit.content, one)]
     gone = [
         existing,
         *(
@@ -336,13 +326,11 @@ def stronger(existing: Note, capture: Note) -> bool:
 
 
 def _is_older(capture: Note, existing: Note) -> bool:
-    """Was the capture learned before what is known?"""
     learned, known = capture.memory.when(), existing.memory.when()
     return learned is not None and known is not None and learned < known
 
 
 def _ending(existing: Note, capture: Note, unit: Unit, now: float) -> Set:
-    """The edit that lets a memory end when the fact began, or begins."""
     happened = began(unit, capture)
     if (
         (epoch(happened) or 0.0) > now
@@ -356,7 +344,6 @@ def _ending(existing: Note, capture: Note, unit: Unit, now: float) -> Set:
 
 
 def _contradicting(create: Decision, existing: Note) -> Decision:
-    """Both stay, and both say so, until a person settles it."""
     doubtful = _doubting(
         create,
         existing,
@@ -374,8 +361,7 @@ def _contradicting(create: Decision, existing: Note) -> Decision:
 
 
 def _doubting(create: Decision, existing: Note, why: str = "") -> Decision:
-    """Words that are trusted less never replace others: they stand beside them, with the question
-    for a person."""
+    """Words that are trusted less stand beside the others, with the question for a person."""
     (new,) = create.edits
     assert isinstance(new, New)
     why = (
@@ -393,7 +379,6 @@ def _doubting(create: Decision, existing: Note, why: str = "") -> Decision:
 def _instead_of(
     create: Decision, op: str, known: Sequence[Note], edits: tuple[New | Set, ...], reason: str = ""
 ) -> Decision:
-    """A decision on known memories; should it cost recall, the fact is created after all."""
     memories = (*create.memories, *(one.id for one in known))
     reason = reason or create.reason
     return replace(
@@ -405,3 +390,94 @@ def _instead_of(
         reason=reason,
         instead=create,
     )
+
+
+PERVASIVE: Final = 0.1
+"""Share of what is known of which a word may be part and still tell one subject from another."""
+FEW: Final = 1
+"""Memories of which any word may be part."""
+SAMPLE: Final = 2_000
+"""The newest memories, of which the words are counted."""
+MOST: Final = 0.5
+"""Share of the shorter text's words that the other has, where all of them are everywhere."""
+_CALLOUT: Final = re.compile(r"^>.*$", re.MULTILINE)
+_PART: Final = 4
+"""Letters of a word that is part of a compound."""
+_ENDING: Final = 2
+_STATES: Final = {
+    word: state
+    for state, words in {
+        "home": "live rent move resid home hous apart flat address wohn leb zieh zog gezog umzog "
+        "miet hous vive viv mud habit",
+        "work": "work job employ hire posit arbeit stell beruf trabaj travaill",
+        "wedding": "wed marri marriag hochzeit heirat boda mariag",
+        "cost": "pay paid cost price rate fee salari earn zahl kost preis gehalt",
+    }.items()
+    for word in words.split()
+}
+"""Stems that speak of one state in different words."""
+
+
+def shared(snapshot: Snapshot, fact: str, existing: Note) -> bool:
+    """Does a fact share a word with a memory that tells its subject from others, or most of its
+    words? A name that both have is none of them: much is known of one person."""
+    other = f"{existing.memory.title}\n{_CALLOUT.sub('', existing.memory.body)}"
+    language = detect(f"{fact}\n{other}") or "en"
+    mine, theirs = _stems(fact, language), _stems(other, language)
+    named = _names(f"{fact}\n{other}", language)
+    known = _counted(snapshot)
+    if mine - named and theirs - named:
+        mine, theirs = mine - named, theirs - named
+    common = [one for one in mine if any(_alike(one, two) for two in theirs)]
+    return any(known.tells(one) for one in common) or (
+        bool(common) and len(common) >= MOST * min(len(mine), len(theirs))
+    )
+
+
+def covers(keeper: Note, other: Note) -> bool:
+    """Can one stand for the other: has it all its numbers, days and names, and does not deny it?"""
+    mine, theirs = f"{keeper.memory.title}\n{keeper.memory.body}", other.memory.body
+    missing = unsaid(theirs, mine, keeper.memory.created) or strange_names(theirs, mine)
+    return not missing and not polarity.contrary(theirs, keeper.memory.body)
+
+
+@dataclass(frozen=True)
+class _Known:
+    words: Counter[str]
+    notes: int
+
+    def tells(self, word: str) -> bool:
+        """Does it tell one subject from others?"""
+        return self.words[word] <= max(FEW, PERVASIVE * self.notes)
+
+
+def _counted(snapshot: Snapshot) -> _Known:
+    found = snapshot.memo.get(__name__)
+    if not isinstance(found, _Known):
+        bodies = [note.memory.body for note in snapshot.of("semantic") if note.memory.level == 0][
+            -SAMPLE:
+        ]
+        found = _Known(
+            Counter(one for body in bodies for one in _stems(body, detect(body) or "en")),
+            len(bodies),
+        )
+        snapshot.memo[__name__] = found
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _stems(text: str, language: str) -> frozenset[str]:
+    found = polarity.stems(text, language)
+    return frozenset(found | {_STATES[one] for one in found if one in _STATES})
+
+
+def _names(text: str, language: str) -> frozenset[str]:
+    return (
+        frozenset() if language in CAPITALISING else _stems(" ".join(capitalised(text)), language)
+    )
+
+
+def _alike(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    part = short[:-_ENDING] if len(short) >= _PART + _ENDING + 1 else short
+    return one == other or (len(short) >= _PART and part in long)

@@ -1,10 +1,6 @@
 """A memory that grew into several becomes several: each piece says one thing, all of them together
-say all that it said.
-
-The original stays readable behind them, superseded. Whether a note is conflated is for a judge to
-say; that its words survive is checked here. What a person wrote is theirs to divide, and an insight
-is meant to hold several things together.
-"""
+say all that it said. What a person wrote is theirs to divide, and an insight is meant to hold
+several things together."""
 
 from __future__ import annotations
 
@@ -27,16 +23,7 @@ OWN: Final = 0.6
 """Share of a piece's words that the original must have."""
 FOCUSED: Final = 0.8
 """A piece that says this much of the original is no piece."""
-_KEPT: Final = (
-    "created",
-    "project",
-    "importance",
-    "confidence",
-    "valid_from",
-    "valid_until",
-    "kind",
-    "level",
-)
+_KEPT: Final = ("created project importance confidence valid_from valid_until kind level").split()
 INSTRUCTION: Final = (
     "Does this note mix several subjects that have nothing to do with each other, so that whoever "
     "asks about one gets the others as well? Choose split only if it clearly does. A rule with "
@@ -171,7 +158,7 @@ def meta(note: Note, piece: Piece) -> dict[str, Any]:
 
 def faithful(original: str, title: str, pieces: Sequence[str]) -> bool:
     """Do the pieces together keep the original's words, numbers and links, with nothing of their
-    own and none that is nearly all of it?"""
+    own?"""
     together = "\n".join(pieces)
     return (
         claims.share(original, together) >= WHOLE

@@ -14,16 +14,17 @@ from oneiro_vault.core.question import ROLE, Answer, Question, Verdict
 from oneiro_vault.mind.base import Decision, Note, Set, Snapshot
 from oneiro_vault.mind.blocks import (
     DESCRIBE,
+    Draft,
     blocks,
     changed,
     fair_title,
+    fitted,
     ours,
     refused,
     said_anew,
     trust_of,
 )
-from oneiro_vault.mind.grounding.shorten import Draft, fitted
-from oneiro_vault.mind.grounding.support import unfounded
+from oneiro_vault.mind.support import unfounded
 
 POLICY: Final = 2
 MOST_STEPS: Final = 50
@@ -178,7 +179,6 @@ def flag(block: Note) -> Decision:
 
 
 def _settled(draft: Draft, action: str) -> Set | None:
-    """The edit for a block that keeps its words."""
     assert draft.target is not None
     if action == "retire":
         return Set(draft.target.id, {"status": "dormant"})

@@ -1,12 +1,8 @@
-"""Several memories on one topic become one insight a level above them. They stay as they are; who
-wants to know more goes down again.
-
-What replaces one of them brings the insight before the judge again: it is made anew from what holds
-now, or a person is asked.
+"""Several memories on one topic become one insight a level above them; it is made anew, or a person
+is asked, when one of them is replaced.
 
 A memory waits on its level until something was made of it. Groups are what shares a topic; one that
-was judged, or whose insight a person took back, is named by a hash of its words and never made
-again.
+was judged is named by a hash of its words and never made again.
 """
 
 from __future__ import annotations
@@ -77,8 +73,8 @@ class Synthesize:
     name = NAME
 
     def run(self, snapshot: Snapshot) -> Asking:
-        """One question an insight on moved ground, then one a topic, the largest first; of topics
-        nothing while too little waits."""
+        """One question an insight on moved ground, then one a topic, the largest first, if enough
+        waits."""
         on_moved = moved(snapshot)
         gone = [old for old, ground in on_moved if len(ground) < LEAST]
         wanted: list[tuple[str, list[Note], Note | None]] = [
@@ -125,8 +121,7 @@ def raw(snapshot: Snapshot) -> list[Note]:
 
 
 def waits(note: Note, snapshot: Snapshot) -> bool:
-    """Was nothing on a higher level made of it? An insight that was forgotten or replaced does not
-    count, one that sleeps does."""
+    """Was nothing on a higher level made of it that stands or sleeps?"""
     made = (snapshot.notes.get(child) for child in note.children)
     above = [
         child.memory
@@ -137,8 +132,8 @@ def waits(note: Note, snapshot: Snapshot) -> bool:
 
 
 def groups(snapshot: Snapshot) -> list[tuple[str, list[Note]]]:
-    """(topic, notes of one level that wait), largest first; a note is in one group at most, and a
-    group that is settled is left out."""
+    """(topic, notes of one level that wait), largest first, without groups that are settled; a note
+    is in one at most."""
     settings = snapshot.settings
     least, largest = max(2, settings["synthesize.group"]), max(2, settings["synthesize.largest"])
     shared: dict[tuple[int, str], list[Note]] = defaultdict(list)
@@ -154,9 +149,8 @@ def groups(snapshot: Snapshot) -> list[tuple[str, list[Note]]]:
         if len(members) < least:
             continue
         if shared and len(members) < max(map(len, shared.values())):
-            shared[place] = (
-                members  # it shrank since others were taken: another topic may be larger now
-            )
+            # it shrank since others were taken: another topic may be larger now
+            shared[place] = members
             continue
         part = members[:largest]
         if keyed("synthesize", key(part)) not in snapshot.settled:
@@ -198,8 +192,7 @@ def question(topic: str, group: Sequence[Note]) -> Question:
 
 
 def moved(snapshot: Snapshot) -> list[tuple[Note, list[Note]]]:
-    """Insights of which a source was replaced or has ended, each with what holds now; those that a
-    person was asked about wait for them."""
+    """Insights of which a source was replaced or has ended, each with what holds now."""
     insights = [
         note
         for note in snapshot.of("semantic")
@@ -255,11 +248,8 @@ def insight(
     judge: str,
     old: Note | None = None,
 ) -> Decision | None:
-    """The decision in an answer; None for one that says nothing, says more than its sources, or
-    tells its reader what to be or do.
-
-    It takes the place of `old`, whose ground has moved.
-    """
+    """The decision in an answer, in the place of `old`; None for one that says nothing, says more
+    than its sources, or tells its reader what to be or do."""
     by_id = {note.id: note for note in group}
     sources = [by_id[ident] for ident in dict.fromkeys(answer.sources)]
     title, text = _SPACE.sub(" ", answer.title).strip(), answer.text.strip()

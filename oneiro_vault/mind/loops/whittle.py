@@ -1,10 +1,6 @@
-"""The orientation stays small: above the cap the least needed blocks fall asleep. None is deleted,
-and a person's word goes first.
-
-What a person ratified always stays, then what they wrote themselves, then what is loaded; among
-those a judge's rubric decides, or recency x frequency x magnitude. Without a whole set of
-judgements the second decides, because a layer that only grows is loaded by nobody.
-"""
+"""The orientation stays small: above the cap the least needed blocks fall asleep. What a person
+ratified always stays, then what they wrote themselves, then what is loaded; among those a judge's
+rubric decides, or, without a whole set of judgements, recency x frequency x magnitude."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Notes that were written without the tool become memories: they get an id, and nothing else in
-them changes."""
+"""Notes that were written without the tool get an id; nothing else in them changes."""
 
 from __future__ import annotations
 
@@ -7,30 +6,26 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from oneiro_vault import answers
+from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.tree_diff import below
 from oneiro_vault.errors import NotFound, OneiroError
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.care.lint import faults
-from oneiro_vault.operations.remember.drafts import moment, new_id
-from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.operations.runtime import House, new_id, quiet
 from oneiro_vault.vault.change import Change, Operation, Write
 
 MISSING, UNREADABLE, KNOWN, SECRET = "missing", "unreadable", "known", "secret"
-"""Why a note was passed over (`code`): it is not there, it cannot be read, it has an id, it holds a
-secret that is not committed."""
+"""Why a note was passed over (`code`)."""
 
 
 def adopt(
     house: House, paths: Sequence[str] = (), actor: str = "user", progress: Progress = quiet
 ) -> answers.Adopted:
     """Give notes without an id one (and a type, and their date when it is known). `paths` are notes
-    or folders; none means all.
-
-    What cannot be adopted is listed in `skipped` with a `code` and stops nothing else. Raises
-    NotFound when there is nothing at any path.
-    """
+    or folders; none means all. What cannot be adopted is in `skipped` with a `code`. Raises
+    NotFound when there is nothing at any path."""
     house.reconcile(progress)
     wanted = [
         path.strip().removeprefix("./").rstrip("/")
@@ -90,8 +85,8 @@ def _adopted(
     changes: list[Change],
     adopted: list[answers.Placed],
 ) -> tuple[str, str] | None:
-    """Add the change that gives one note an id; else why not and its code (None for one that
-    nobody asked for by name and that has an id)."""
+    """Why not and its code; None when it is adopted, or has an id and nobody asked for it by
+    name."""
     if unreadable is not None or row is None:
         return f"it cannot be read: {unreadable}", UNREADABLE
     if row.id:
@@ -117,7 +112,7 @@ def _with_id(house: House, row: Row, data: bytes, ident: str) -> bytes:
     if known.created:
         keys["created"] = known.created
         keys |= (
-            {} if known.timestamp else {"timestamp": moment(house)}
+            {} if known.timestamp else {"timestamp": house.now()}
         )  # an old note is learned today: it must not be faded at once
     return yaml_block.encode(yaml_block.edit(yaml_block.decode(data), keys))
 

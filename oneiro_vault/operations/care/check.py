@@ -1,5 +1,4 @@
-"""Lint: what cannot be read, what clashes, what points nowhere; every finding says what is wrong
-and what to do about it."""
+"""Lint: what cannot be read, what clashes, what points nowhere."""
 
 from __future__ import annotations
 
@@ -8,21 +7,21 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from oneiro_vault import answers
+from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import fields
 from oneiro_vault.core.frontmatter.salvage import BROKEN
 from oneiro_vault.errors import OneiroError, few, shown
 from oneiro_vault.index.base import Row
-from oneiro_vault.operations.care import settings_trust
+from oneiro_vault.operations.care import synchronize
 from oneiro_vault.operations.care.lint import lint, paragraph, problem
-from oneiro_vault.operations.remember import images, note_types
-from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.operations.remember import drafts, images
+from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.vault.history.undo import REPORTS
 
 
 def check(house: House, progress: Progress = quiet) -> answers.Checked:
-    """Lint the notes. Changes nothing. Each problem has `path`, `code`, `level` (error, warning,
-    info), `message`, `hint` and, where it is known, `line`."""
+    """Lint the notes; changes nothing. `level`: error, warning or info."""
     house.reconcile(progress)
     rows = house.index.list(limit=10_000_000)
     problems = [problem("", "settings", "error", str(error), error.hint) for error in house.wrong]
@@ -32,7 +31,7 @@ def check(house: House, progress: Progress = quiet) -> answers.Checked:
     ]
     problems += [
         problem("oneiro.toml", "loosened", "warning", text)
-        for text in settings_trust.told(house.root)
+        for text in synchronize.loosened(house.root)
     ]
     problems += [
         *_unreadable(house),
@@ -69,7 +68,6 @@ def _unreadable(house: House) -> Iterator[answers.Problem]:
 
 
 def _shapes(house: House, rows: Sequence[Row]) -> Iterator[answers.Problem]:
-    """Keys whose value is not what the key holds."""
     for row in rows:
         values = _values(house, row) if row.problems else {}
         for key in row.problems:
@@ -124,7 +122,6 @@ def _twins(rows: Sequence[Row]) -> Iterator[answers.Problem]:
 
 
 def _nowhere(house: House, rows: Sequence[Row]) -> Iterator[answers.Problem]:
-    """Ids that no note has and none was forgotten with."""
     known = {row.handle for row in rows} | house.forgotten().keys()
     for row in rows:
         for key in ("derived_from", "supersedes", "superseded_by"):
@@ -144,16 +141,14 @@ def _nowhere(house: House, rows: Sequence[Row]) -> Iterator[answers.Problem]:
 
 
 def _own_types(rows: Sequence[Row]) -> Iterator[answers.Problem]:
-    """Types that are not ours, one entry each: a person may have their own, or have mistyped
-    one."""
     found: dict[str, list[str]] = defaultdict(list)
     for row in rows:
-        if row.type not in (*memories.TYPES, note_types.UNTYPED) and not row.path.startswith(
+        if row.type not in (*memories.TYPES, drafts.UNTYPED) and not row.path.startswith(
             f"{REPORTS}/"
         ):
             found[row.type].append(row.path)
     for name, paths in found.items():
-        near = note_types.nearest(name, memories.TYPES)
+        near = drafts.did_you_mean(name, memories.TYPES)
         count = "1 note has" if len(paths) == 1 else f"{len(paths)} notes have"
         text = (
             f"{count} the type {shown(name)}, which is not one of {', '.join(memories.TYPES)}{near}"

@@ -13,13 +13,15 @@ from functools import cached_property
 from typing import Final
 
 from oneiro_vault import answers
+from oneiro_vault.api import Progress
 from oneiro_vault.capture import prompt_counts
 from oneiro_vault.core.tree_diff import Stat, blob_id
 from oneiro_vault.errors import Brake, GitProblem, OneiroError, UnsafePath, few
 from oneiro_vault.index.base import Problem as IndexProblem
-from oneiro_vault.operations.care import language_check, settings_trust
+from oneiro_vault.operations.care import synchronize
+from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.remember import images, store_captures
-from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.vault.health.problems import Problem as VaultProblem
 from oneiro_vault.vault.health.problems import find
 from oneiro_vault.vault.worktree.attachments import named_in
@@ -28,10 +30,7 @@ from oneiro_vault.vault.worktree.attachments import named_in
 @dataclass(frozen=True)
 class Fault:
     """A known fault of something the vault rests on: `name` as in `versions`, `first` to `last`
-    (both have it), what is wrong and what we do about it.
-
-    An entry goes when no version that can be installed has the fault.
-    """
+    have it. An entry goes when no version that can be installed has the fault."""
 
     name: str
     first: tuple[int, ...]
@@ -67,19 +66,15 @@ _PICTURES = {
 
 
 _GRAVE = frozenset({"brake", "rewritten", "damage"})
-"""Findings about the vault that are errors: something stands still, or is lost unless somebody
-acts."""
+"""Findings that are errors: something stands still, or is lost unless somebody acts."""
 
 
 def reindex(
     house: House, force: bool = False, missing: bool = False, progress: Progress = quiet
 ) -> answers.Reindexed:
-    """Everything derived, afresh. Vectors come from the cache; only texts never seen before are
-    embedded again.
-
-    `missing`: nothing afresh, but wait until everything on the disk is in it. Raises Brake, unless
-    `force`, when the index is the only one that still knows some notes.
-    """
+    """Everything derived, afresh; vectors come from the cache. `missing`: only wait until
+    everything on the disk is in it. Raises Brake, unless `force`, when the index alone still knows
+    some notes."""
     started = time.monotonic()
     if missing:
         house.reconcile(progress)
@@ -99,8 +94,7 @@ def reindex(
 
 
 def _spare(house: House, progress: Progress) -> None:
-    """Raise Brake for notes that a new index would not hold: their files vanished, or cannot be
-    read and were never committed."""
+    """Raise Brake for notes that a new index would not hold."""
     if not house.index.count():
         return
     house.reconcile(progress)
@@ -131,11 +125,8 @@ def doctor(
     house: House, fix: bool = False, cwd: str | None = None, progress: Progress = quiet
 ) -> answers.Diagnosis:
     """What is wrong with the repository, the index and this machine; with `fix`, what is safe is
-    mended.
-
-    `capture` says whether conversations in `cwd` are captured, and by which marker; `prompts` what
-    the hook did with today's prompts.
-    """
+    mended. `capture`: are conversations in `cwd` captured? `prompts`: what the hook did with
+    today's."""
     mender = _Mender(house, progress) if fix else None
     harm = [
         mender(_vault_problem(p), p) if mender else _vault_problem(p) for p in house.vault.damaged()
@@ -164,8 +155,6 @@ def doctor(
 def _findings(
     house: House, progress: Progress
 ) -> list[tuple[answers.Finding, VaultProblem | IndexProblem | None]]:
-    """What is wrong but for damage to the history and this machine, with what can be mended of
-    it."""
     house.reconcile(progress)
     with suppress(OneiroError):  # what stands in the way is listed below
         house.await_model(progress)
@@ -212,15 +201,13 @@ def _pictures(house: House, mentioned: set[str], progress: Progress) -> Iterator
 
 
 def _on_disk(house: House, progress: Progress, mentioned: set[str]) -> dict[str, str]:
-    """path -> blob id of every note, read afresh: proof that does not trust the shortcuts an index
-    takes. Adds what they mention."""
+    """path -> blob id of every note, read afresh. Adds the hashes they mention."""
     stats = [entry for entry in house.vault.files.scan() if isinstance(entry, Stat)]
     found = {}
     for number, stat in enumerate(stats):
         progress("reading", number, len(stats))
-        with suppress(
-            OSError, UnsafePath
-        ):  # a path that is too deep to be read is told by the index
+        # a path that is too deep to be read is told by the index
+        with suppress(OSError, UnsafePath):
             data = house.vault.files.read(stat.path)
             found[stat.path] = blob_id(data)
             mentioned |= named_in(data)
@@ -254,7 +241,7 @@ def _problem(
 
 
 class _Mender:
-    """Mends what is safe to mend: one rebuild for whatever is wrong with the index."""
+    """One rebuild mends whatever is wrong with the index."""
 
     def __init__(self, house: House, progress: Progress) -> None:
         self._house, self._progress = house, progress
@@ -286,7 +273,7 @@ class _Mender:
 
 def _machine(house: House) -> list[answers.Finding]:
     found = [_problem("settings", "error", str(error), error.hint) for error in house.wrong]
-    found += [_problem("loosened", "warning", text) for text in settings_trust.told(house.root)]
+    found += [_problem("loosened", "warning", text) for text in synchronize.loosened(house.root)]
     if house.watching.startswith("polling"):
         found.append(
             _problem(
@@ -302,14 +289,13 @@ def _machine(house: House) -> list[answers.Finding]:
                 "embedder", "warning", str(house.embedder.problem), house.embedder.problem.hint
             )
         )
-    if unknown := language_check.unknown(house):
+    if unknown := recall_show.unknown(house):
         found.append(_problem("language", "info", *unknown))
     return [*found, *_faults(versions())]
 
 
 def _faults(installed: Mapping[str, str]) -> Iterator[answers.Finding]:
-    """Known faults of the versions that are installed. `verbose`: nothing has to be done, so a
-    person hears of it with -v only."""
+    """`verbose`: nothing has to be done, so a person hears of it with -v only."""
     for fault in FAULTS:
         version = installed.get(fault.name, "")
         numbers = tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0])[:3])
@@ -352,8 +338,8 @@ def embed(house: House, progress: Progress = quiet) -> answers.Embedded:
 
 
 def watch(house: House, progress: Progress = quiet, seconds: float | None = None) -> answers.Answer:
-    """Report `IDX <path> <sha256>` and `DEL <path>` through `progress` as the index follows the
-    disk, until `seconds` are over."""
+    """Report `IDX <path> <sha256>` and `DEL <path>` through `progress`, until `seconds` are
+    over."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
     house.listeners.append(lines.put)
     end = time.monotonic() + seconds if seconds is not None else None

@@ -1,6 +1,5 @@
-"""What `check` finds in the text of a note: secrets, open conflicts, orientation that
-prescribes, what other programs pass over; and frontmatter that cannot be read: what is wrong in
-one paragraph, and the mend where there is only one."""
+"""What `check` finds in the text of a note, frontmatter that cannot be read, and its mend where
+there is only one."""
 
 from __future__ import annotations
 
@@ -10,6 +9,7 @@ from difflib import unified_diff
 from typing import Final
 
 from oneiro_vault import answers
+from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.frontmatter.salvage import Fault, fault, mended
@@ -18,8 +18,8 @@ from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.merge import units
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import OneiroError, UnreadableNote, few
-from oneiro_vault.operations.care import settings_trust
-from oneiro_vault.operations.runtime import House, Progress
+from oneiro_vault.operations.care import synchronize
+from oneiro_vault.operations.runtime import House
 from oneiro_vault.settings.definitions import HINT
 from oneiro_vault.vault.secrets.secret_scan import quoted, told
 from oneiro_vault.vault.worktree.edits import has_markers
@@ -46,7 +46,7 @@ def problem(
 def lint(house: House, progress: Progress) -> Iterator[answers.Problem]:
     """Findings about every note on disk, readable or not."""
     untyped: list[str] = []
-    offered = settings_trust.offered(house.root)
+    offered = synchronize.offered(house.root)
     paths = sorted(
         {row.path for row in house.index.list(limit=10_000_000)}
         | {path for path, _ in house.index.unreadable()}
@@ -163,7 +163,6 @@ def _prescribing(note: Memory) -> Iterator[answers.Problem]:
 
 
 def _format(untyped: list[str]) -> Iterator[answers.Problem]:
-    """One finding for all notes without a type: they are first-class here."""
     if untyped:
         count = "1 note has" if len(untyped) == 1 else f"{len(untyped)} notes have"
         which = few(untyped)
@@ -221,12 +220,9 @@ def paragraph(house: House) -> Iterator[answers.Problem]:
 
 
 def mend(house: House, yes: bool = False) -> answers.Mended:
-    """Quote the values that are no YAML without quotes, where that alone makes a note readable.
-    Without `yes` nothing is changed.
-
-    `mends` has path and diff of each; `left` the notes that only a person can mend. What was mended
-    is committed as a person's edit, if edits are. Raises RepositoryBusy before anything is written.
-    """
+    """Quote the values that are no YAML without quotes, where that alone makes a note readable;
+    without `yes` nothing is changed. `left`: what only a person can mend. Raises RepositoryBusy
+    before anything is written."""
     house.converge()
     whole = {path: (data, mended(data)) for path, data, _ in faults(house)}
     plain = {path: (old, new) for path, (old, new) in whole.items() if new is not None}
@@ -255,8 +251,6 @@ def mend(house: House, yes: bool = False) -> answers.Mended:
 
 
 def _put(house: House, path: str, old: bytes, new: bytes) -> bool:
-    """Put the mended bytes in place of those they were made from; False when somebody saved others
-    meanwhile."""
     files = house.vault.files
     return files.publish(path, files.stage(path, new), blob_id(old))
 

@@ -1,9 +1,5 @@
 """`purge`: a person takes words out of the vault for good. Not among the operations that can be
-called by name: no tool, no route.
-
-The order: look (a plan as data), clean what stands beside the history, one commit that takes the
-memories out and leaves tombstones, the history anew, indexes anew, proof, receipt.
-"""
+called by name: no tool, no route."""
 
 from __future__ import annotations
 
@@ -16,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from oneiro_vault.api import Progress
 from oneiro_vault.errors import NotFound, OneiroError
-from oneiro_vault.operations.read import publish
-from oneiro_vault.operations.remember import thumbnails
-from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.operations.read import orient
+from oneiro_vault.operations.remember import images
+from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Remove
 from oneiro_vault.vault.purge import denylist, rewrite
@@ -88,8 +85,6 @@ class Purge:
         return _finished(house, trace, progress)
 
     def _in_history(self) -> Trace:
-        """What is left to do once notes that no commit has are gone: it may be nothing but
-        tombstones."""
         knows = self.house.vault.repo.knows
         idents = {ident for oid, ident in self.trace.owner.items() if knows(oid)}
         if self.trace.titles and not idents:
@@ -99,8 +94,6 @@ class Purge:
         return trace
 
     def _entomb(self) -> None:
-        """One commit: the memories leave the tree, the ledger says what must not come back, and
-        nothing of what it was."""
         vault, trace = self.house.vault, self.trace
         gone = [path for path, blob in vault.listing().items() if blob in trace.owner]
         changes = [Remove(path, digest(vault.read(path))) for path in gone]
@@ -199,17 +192,15 @@ def _folders(house: House) -> list[Path]:
     return [
         house.vault.repo.common_dir,
         house.index.folder,
-        *{house.root / publish.FOLDER} - {house.index.folder},
+        *{house.root / orient.FOLDER} - {house.index.folder},
     ]
 
 
 def _derive(house: House, progress: Progress) -> None:
-    """Everything derived, without what is gone: index, vectors, their cache, thumbnails, published
-    orientation, logs."""
-    for folder in (house.index.folder, house.root / publish.FOLDER):
+    for folder in (house.index.folder, house.root / orient.FOLDER):
         for name in ("orientation.md", "orientation.json"):
             (folder / name).unlink(missing_ok=True)
-        for name in (thumbnails.FOLDER, "logs"):
+        for name in (images.FOLDER, "logs"):
             shutil.rmtree(folder / name, ignore_errors=True)
     house.questions.clear()
     house.index.refresh(None, progress, force=True)
@@ -217,11 +208,10 @@ def _derive(house: House, progress: Progress) -> None:
         house.index.scrub()
     house.reconcile(progress)
     with suppress(OSError, OneiroError):
-        publish.publish(house)
+        orient.publish(house)
 
 
 def _receipt(house: House, plan: Mapping[str, Any], left: list[str]) -> dict[str, Any]:
-    """What was done, in ids and numbers; also kept as a file."""
     now = ledger.moment(house.clock())
     receipt = {
         "schema": 1,
@@ -244,8 +234,6 @@ def _receipt(house: House, plan: Mapping[str, Any], left: list[str]) -> dict[str
 
 
 def _commands(house: House, remotes: Mapping[str, str]) -> list[str]:
-    """What sends the new history to each remote, refused by git when somebody else has sent
-    something meanwhile."""
     known = house.vault.repo.commands.text("remote").split()
     branches = set(
         house.vault.repo.commands.text(

@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import filelock
 
 from oneiro_vault import answers
+from oneiro_vault.api import Progress
 from oneiro_vault.errors import LockTimeout, OneiroError, Unreachable
-from oneiro_vault.operations.care import settings_trust
-from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.settings.definitions import HINT, load
 from oneiro_vault.vault.git import network
 from oneiro_vault.vault.git.staging_area import NEW
 from oneiro_vault.vault.paths import hidden, is_ours
@@ -31,11 +33,10 @@ def sync(
     house: House, dry_run: bool = False, yes: bool = False, progress: Progress = quiet
 ) -> answers.Synced:
     """Commit a person's edits, fetch, join, send; with `dry_run` only say what would happen. `yes`:
-    go on where a gate stopped.
+    go on where a gate stopped. A remote that does not answer is no error: `offline`.
 
-    A remote that does not answer is no error: the answer says `offline`, and everything is
-    committed here. Raises NotFound without a remote, Brake at a gate, GitProblem when the remote
-    refuses, LockTimeout while another sync is under way or git changes the folder.
+    Raises NotFound without a remote, Brake at a gate, GitProblem when the remote refuses,
+    LockTimeout while another sync is under way or git changes the folder.
     """
     with _alone(house):
         if dry_run:
@@ -49,7 +50,6 @@ def sync(
 
 @contextmanager
 def _alone(house: House) -> Iterator[None]:
-    """One sync at a time, over all processes. Raises LockTimeout."""
     try:
         with filelock.FileLock(house.vault.folder / "syncing", timeout=0):
             yield
@@ -62,8 +62,7 @@ def _alone(house: House) -> Iterator[None]:
 
 
 def _keep_edits(house: House, rest: float | None) -> int:
-    """Commit what a person left on disk, and the ledger; returns how many commits that were. Raises
-    LockTimeout while git is at work."""
+    """How many commits that were. Raises LockTimeout while git is at work."""
     house.vault.gate.rest()
     keeps = house.settings["edits.commit"] and not house.wrong
     edits = house.vault.commit_edits(quiet=rest) if keeps else []
@@ -111,12 +110,11 @@ def _answer(
             from oneiro_vault.operations import decisions
 
             decisions.tidy(house)
-    answer |= {"stays": _stays(house), "loosened": settings_trust.told(house.root)}
+    answer |= {"stays": _stays(house), "loosened": loosened(house.root)}
     return cast("answers.Synced", {**answer, "last": _when(before.at)})
 
 
 def _stays(house: House) -> list[answers.Refused]:
-    """Files that are on this disk and in no commit, so that no other copy gets them, and why."""
     look = house.vault.look(quiet=0.0)
     found = {one.path: one.reason for one in look.refused} | look.held()
     found |= {path: conflict(house.vault.files, path) for path in look.conflicted}
@@ -138,7 +136,6 @@ _NOTHING: Final[dict[str, Any]] = {
 
 
 def _came(house: House, meeting: Sync | None) -> dict[str, Any]:
-    """What had been joined here when the remote fell silent."""
     if meeting is None or not meeting.done.tries:
         return {}
     house.converge()
@@ -171,11 +168,8 @@ def _looked(house: House, met: Meeting) -> dict[str, Any]:
 
 
 def standing(house: House) -> answers.SyncState:
-    """When this clone was last at one with its remote (RFC 3339 or None), how old that is in
-    seconds, and why the last attempt failed.
-
-    Without a remote nothing can fail.
-    """
+    """When this clone was last at one with its remote (RFC 3339 or None), `age` in seconds, and why
+    the last attempt failed."""
     known = network.last_sync(house.vault.folder)
     if not house.vault.repo.remotes():
         known = replace(known, tried=known.at, problem="")
@@ -196,11 +190,7 @@ def _when(moment: float) -> str | None:
 
 class Automatic:
     """When an owner syncs by itself: `sync.every` seconds after the last attempt, or `sync.quiet`
-    seconds after the last change here.
-
-    After failures the pauses double, up to an hour; a gate that wants a person, and a remote that
-    refuses, are failures like any other.
-    """
+    seconds after the last change here. After failures the pauses double, up to an hour."""
 
     def __init__(self, house: House) -> None:
         self._house = house
@@ -236,3 +226,17 @@ class Automatic:
         if answer["offline"]:
             raise Unreachable(answer["offline"])
         self._tip = self._house.vault.head()
+
+
+def loosened(root: Path) -> list[str]:
+    """A sentence for each setting that `oneiro.toml` makes looser than this machine has agreed
+    to."""
+    return [f"{one.text}. {HINT}" for one in load(root, strict=False).loosened]
+
+
+def offered(root: Path) -> Callable[[str], bool]:
+    """Does the vault let what looks like a secret pass, by the sha256 of its text, and nobody here
+    has agreed to it?"""
+    theirs = {one.name: one.theirs for one in load(root, strict=False).loosened}
+    allowed = frozenset(theirs.get("secrets.allowed", "").lower().split())
+    return lambda sha256: theirs.get("secrets.mode") == "off" or sha256 in allowed

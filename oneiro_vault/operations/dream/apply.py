@@ -13,8 +13,8 @@ from oneiro_vault.mind.base import NOW, Decision, New, Set, Snapshot
 from oneiro_vault.mind.report import Done
 from oneiro_vault.operations.dream.run_lease import Lease
 from oneiro_vault.operations.dream.vault_snapshot import Picture
-from oneiro_vault.operations.remember.drafts import moment, new_id, title_of
-from oneiro_vault.operations.runtime import House
+from oneiro_vault.operations.remember.drafts import title_of
+from oneiro_vault.operations.runtime import House, new_id
 from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.history.proposal_branches import Branch, Check
 
@@ -65,7 +65,6 @@ def apply(
 
 
 def _check(house: House, picture: Picture, decision: Decision, lease: Lease, tip: str) -> None:
-    """Asked with the write lock held: is the lease ours, and is every note as it was?"""
     lease.check()
     repo, files = house.vault.repo, house.vault.files
     for ident in based_on(decision):
@@ -82,7 +81,7 @@ def _check(house: House, picture: Picture, decision: Decision, lease: Lease, tip
 def _beside(
     house: House, picture: Picture, decision: Decision, lease: Lease, branch: Branch
 ) -> Check:
-    """The same for a branch: a note is also as it was if no other proposal there has changed it."""
+    """The same for a branch: a note is also as it was if no other proposal there changed it."""
 
     def check(tip: str, parent: str) -> None:
         _check(house, picture, decision, lease, tip)
@@ -111,7 +110,7 @@ def writes(
     house: House, picture: Picture, decision: Decision
 ) -> tuple[list[Write], tuple[str, ...]]:
     """(the files, ids of new memories). Raises InvalidInput for what no note can hold."""
-    now = moment(house)
+    now = house.now()
     fresh = {
         position: new_id() for position, edit in enumerate(decision.edits) if isinstance(edit, New)
     }
@@ -137,7 +136,7 @@ def _new(snapshot: Snapshot, edit: New, ident: str, now: str, names: Mapping[str
         if key not in _REMADE and value not in (None, "", [], ())
     }
     meta: dict[str, Any] = (
-        {"type": "semantic", "title": title_of(body), "created": now}
+        {"type": "semantic", "title": given.get("title") or title_of(body), "created": now}
         | given
         | {"id": ident, "source": "dream"}
     )
@@ -187,7 +186,6 @@ def _set(house: House, picture: Picture, edit: Set, now: str, names: Mapping[str
 
 
 def _filled(value: Any, now: str, names: Mapping[str, str]) -> Any:
-    """`@now` as the moment, `new:key` as the id of the memory that is made."""
     if isinstance(value, str):
         return now if value == NOW else names.get(value, value)
     if isinstance(value, list | tuple):

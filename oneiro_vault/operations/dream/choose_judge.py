@@ -1,9 +1,8 @@
 """Who judges: a name becomes a judge within the ceilings of a run; and how the loops of a vault
-fare on this machine: what waits, when somebody last answered, what the last run did."""
+fare on this machine."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -20,11 +19,9 @@ from oneiro_vault.judges.base import Judge, Patience
 from oneiro_vault.judges.budget import Budgeted, Ceilings
 from oneiro_vault.judges.command import CommandJudge
 from oneiro_vault.judges.deferred import ChainJudge, DeferredJudge, Nobody, SamplingJudge
-from oneiro_vault.operations.remember.drafts import moment
-from oneiro_vault.operations.remember.pending_captures import waiting
+from oneiro_vault.operations.remember.store_captures import waiting
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.settings.definitions import JUDGES, Settings
-from oneiro_vault.vault.write import disk
 
 QUESTIONS: Final = "questions"
 """Folder beside the journal where questions wait for the connected model or a person."""
@@ -45,9 +42,9 @@ def folder(house: House) -> Path:
 
 @dataclass(frozen=True)
 class Choice:
-    """Who judges: the `name` of a judge (`auto` when rules answer and the rest waits), for people
-    (`title`), whether it can be asked at any time (`ready`), and why what the settings name before
-    it cannot be had (`problem`)."""
+    """Who judges: `name` (`auto` when rules answer and the rest waits), `title` for people,
+    `ready`: can it be asked at any time, `problem`: why what the settings name before it cannot be
+    had."""
 
     name: str
     title: str
@@ -56,8 +53,8 @@ class Choice:
 
 
 def choice(settings: Settings, env: Mapping[str, str]) -> Choice:
-    """Who answers by the settings. With `auto` only what a person of this machine has set is used:
-    an API's model, else a program."""
+    """Who answers by the settings. `auto`: an API's model or a program that a person of this
+    machine has set."""
     name, model, command = (str(settings[f"dreams.{key}"]) for key in ("judge", "model", "command"))
     problem = ""
     if name == "auto" and model:
@@ -99,9 +96,9 @@ def waits(settings: Settings, env: Mapping[str, str]) -> bool:
 
 
 def to_set(wanted: str | None, own: str, env: Mapping[str, str]) -> dict[str, Any]:
-    """The settings that make a program the judge: `wanted` by name or as a command line, "" what is
-    found, first the client's `own`; "no" leaves the questions to the connected model; None sets
-    nothing. Raises InvalidInput when there is none."""
+    """The settings that make a program the judge: `wanted` by name or command line, "" what is
+    found, first the client's `own`; "no": the connected model; None sets nothing. Raises
+    InvalidInput when there is none."""
     if wanted is None:
         return {}
     if wanted == "no":
@@ -120,21 +117,18 @@ def to_set(wanted: str | None, own: str, env: Mapping[str, str]) -> dict[str, An
 
 
 def _installed(own: str, env: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """The programs that are found (name -> path), and the one to take: `own`, else the first; ""
-    when there is none."""
+    """(name -> path, the one to take)."""
     there = programs.found(env.get("PATH", ""))
     return there, own if own in there else next(iter(there), "")
 
 
 def problem(house: House) -> str:
-    """What the settings name and nobody can ask, for a person, while another judge takes its place;
-    "" when nothing."""
+    """What the settings name and nobody can ask, "" when nothing."""
     return "" if house.judges is not None else choice(house.settings, os.environ).problem
 
 
 def _no_api(vendor: str, settings: Settings, env: Mapping[str, str]) -> str:
-    """Why a model's API cannot be asked, "" when it can, as far as is known without loading its
-    SDK."""
+    """ "" when it can be asked, as far as is known without loading its SDK."""
     if find_spec(vendor) is None:
         return f"the package of {vendor} is not installed (pip install 'oneiro-vault[judges]')"
     try:
@@ -151,7 +145,6 @@ def _no_api(vendor: str, settings: Settings, env: Mapping[str, str]) -> str:
 
 
 def _no_program(command: str, env: Mapping[str, str]) -> str:
-    """Why a program cannot be started, "" when it can."""
     try:
         CommandJudge(command, env=env).close()
     except FileNotFoundError as error:
@@ -161,11 +154,8 @@ def _no_program(command: str, env: Mapping[str, str]) -> str:
 
 def judge(house: House, name: str | None, calls: int | None = None) -> Budgeted:
     """The judge called `name`, else the one in the settings, within the ceilings of one run
-    (`calls`: of the questions of all its runs).
-
-    Where `auto` asks a model that cannot be reached, a night has the rules' answers, and the model
-    is asked again in the next.
-    """
+    (`calls`: of all its runs). Where `auto` asks a model that cannot be reached, the rules
+    answer."""
     wanted = name or house.settings["dreams.judge"]
     made = house.judges(wanted) if house.judges is not None else None
     s = house.settings
@@ -231,7 +221,6 @@ def _command(settings: Settings, patience: Patience) -> Judge:
 
 
 def _api(name: str, settings: Settings, patience: Patience) -> Judge:
-    """A model's API; the vendor's SDK is an optional part of the installation."""
     if not settings["dreams.model"]:
         raise SettingsError(
             f"the judge {name} needs a model",
@@ -283,15 +272,14 @@ def _key(place: str) -> str | None:
 
 
 _FILE: Final = "last-dream.json"
-"""Beside the journal: `ended` and `did` of the last run, `answered` of the last run in which
-somebody judged (RFC 3339)."""
+"""`ended` and `did` of the last run, `answered` of the last in which somebody judged (RFC 3339)."""
 _RULES: Final = ("", "offline", "none")
 
 
 def standing(house: House) -> answers.DreamState:
-    """`judge`: who answers (`judging.Choice`); `captures` and `questions` that wait; the last run
-    and the last answer, null when never."""
-    known, judge = _known(house), choice(house.settings, os.environ)
+    """`judge`: who answers (`Choice`); `captures` and `questions` that wait; the last run and
+    answer."""
+    known, judge = house.noted(_FILE), choice(house.settings, os.environ)
     return {
         "judge": {
             "name": judge.name,
@@ -312,21 +300,9 @@ def note(house: House, rows: Sequence[answers.Run]) -> None:
     judges = {one["judge"] for row in rows for one in row["decisions"]} | {
         row["judge"] for row in rows if row["calls"]
     }
-    ended = moment(house)
-    known = _known(house) | {"ended": ended, "did": [row["title"] for row in rows]}
+    ended = house.now()
+    known = house.noted(_FILE) | {"ended": ended, "did": [row["title"] for row in rows]}
     if judges - {*_RULES, "auto"}:
         known["answered"] = ended
     with suppress(DiskProblem):
-        disk.note("Noting the run", house.vault.folder / _FILE, json.dumps(known))
-
-
-def _known(house: House) -> dict[str, Any]:
-    try:
-        found = json.loads((house.vault.folder / _FILE).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return (
-        {name: found[name] for name in ("ended", "did", "answered") if name in found}
-        if isinstance(found, dict)
-        else {}
-    )
+        house.note(_FILE, known)

@@ -1,5 +1,4 @@
-"""Questions that wait for the connected model or a person: shown one by one or in batches, and
-their answers taken."""
+"""Questions that wait for the connected model or a person, and their answers."""
 
 from __future__ import annotations
 
@@ -9,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from oneiro_vault import answers
+from oneiro_vault.api import Progress
 from oneiro_vault.core.markdown.quoting import escape
 from oneiro_vault.core.question import (
     DEEP,
@@ -22,9 +22,9 @@ from oneiro_vault.core.question import (
 )
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, shown
 from oneiro_vault.judges import deferred
-from oneiro_vault.mind.registry import LOOPS
 from oneiro_vault.operations.dream import choose_judge, run_now
-from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.operations.dream.run_now import LOOPS
+from oneiro_vault.operations.runtime import House, quiet
 
 MOST: Final = 45
 """Questions of a batch."""
@@ -38,7 +38,7 @@ _WAITS: Final = "Nothing was changed; the question still waits."
 
 def dream_next(house: House) -> answers.NextQuestion:
     """The question that has waited longest, as a text with quoted memories and the form of its
-    answer (None when nothing waits), and the `batch` it can be answered in."""
+    answer, and the `batch` it can be answered in."""
     found = deferred.waiting(choose_judge.folder(house))
     return {
         "schema": 1,
@@ -51,13 +51,12 @@ def dream_next(house: House) -> answers.NextQuestion:
 def batch(
     waiting: Sequence[answers.Question], answered: Sequence[answers.Question] = ()
 ) -> answers.Batch | None:
-    """The question that has waited longest with others of its kind: instruction and form once,
-    every memory once. Those like the ones just `answered` come first.
+    """The question that has waited longest with others of its kind, first those like the ones just
+    `answered`: instruction and form once, every memory once.
 
-    `quoted` are all memories, and the texts in question that are no memories yet (under the name of
-    their question), as one quotation; a question names those it is about by `ids`. Questions and
-    memories go by as much of their ids as tells them apart. `again`: one of those that were just
-    `answered` had the same instruction and form.
+    `quoted` are all memories, and texts that are no memories yet under the name of their question.
+    Ids go by as much of them as tells them apart. `again`: one of the `answered` had the same
+    instruction and form.
     """
     if not waiting:
         return None
@@ -101,7 +100,6 @@ def batch(
 
 
 def _alike(one: answers.Question, other: answers.Question) -> bool:
-    """Do two questions have one instruction and form?"""
     return (one["kind"], one["instruction"], one["schema"]) == (
         other["kind"],
         other["instruction"],
@@ -131,29 +129,22 @@ def _short(waiting: Sequence[answers.Question]) -> dict[str, str]:
 def dream_decide(
     house: House, id: str, answer: Mapping[str, Any] | str, progress: Progress = quiet
 ) -> answers.Decided:
-    """Answer a question. With the last one answered, the loops that asked are run again and do what
-    follows from the answers.
-
-    Raises NotFound for a question that does not wait, InvalidInput for an answer that a loop would
-    not take: the question waits on.
-    """
+    """Answer a question; after the last one the loops that asked go on. Raises NotFound for one
+    that does not wait, InvalidInput for an answer that a loop would not take."""
     done = dream_answers(house, {id: answer}, progress)
     return {"schema": 1, "id": id, "waiting": done["waiting"], "runs": done["runs"]}
 
 
 def dream_answers(
-    house: House, given: Mapping[str, Any] | str, progress: Progress = quiet
+    house: House, answers: Mapping[str, Any] | str, progress: Progress = quiet
 ) -> answers.AnswersTaken:
     """Answer several questions, {id: answer}; `batch` are the next. What does not fit is `refused`
-    with its reason and waits on.
-
-    Raises what `dream_decide` raises when no answer fits.
-    """
+    and waits on. Raises what `dream_decide` raises when no answer fits."""
     place = choose_judge.folder(house)
     known = {str(entry["id"]): entry for entry in deferred.waiting(place)}
     fitting: dict[str, dict[str, Any]] = {}
     refused: dict[str, OneiroError] = {}
-    for name, said in _parsed(given, MOST * LONGEST_ANSWER).items():
+    for name, said in _parsed(answers, MOST * LONGEST_ANSWER).items():
         ident = whole(name, known)
         try:
             fitting[ident] = _fitting(known, ident, said)
@@ -165,13 +156,10 @@ def dream_answers(
         deferred.answer(place, ident, answer)
     runs = _go_on(house, progress) if len(fitting) == len(known) else []
     waiting = deferred.waiting(place)
-    told: list[answers.BadAnswer] = [
-        {"id": ident, "problem": str(error)} for ident, error in refused.items()
-    ]
     return {
         "schema": 1,
         "taken": len(fitting),
-        "refused": told,
+        "refused": [{"id": ident, "problem": str(error)} for ident, error in refused.items()],
         "waiting": len(waiting),
         "runs": runs,
         "batch": batch(waiting, [known[ident] for ident in fitting]),
@@ -179,7 +167,6 @@ def dream_answers(
 
 
 def _go_on(house: House, progress: Progress) -> list[answers.Run]:
-    """The loops whose questions are answered now do what follows."""
     loops = [name for name, ids in run_now.left_open(house).items() if name in LOOPS and ids]
     if not loops:
         return []
@@ -212,7 +199,6 @@ def whole(name: str, known: Iterable[str]) -> str:
 
 
 def _with_ids(said: Mapping[str, Any], entry: answers.Question) -> dict[str, Any]:
-    """The answer with whole ids where it names memories by the beginning of theirs."""
     form, ids, found = form_of(entry["schema"]), entry["ids"], dict(said)
     for key in names_memories(form) & found.keys() if form else ():
         value = found[key]
@@ -224,8 +210,7 @@ def _with_ids(said: Mapping[str, Any], entry: answers.Question) -> dict[str, Any
 
 
 def _objection(entry: answers.Question, said: Mapping[str, Any]) -> str:
-    """What the check before every loop would say of this answer to a parked question, "" when
-    nothing."""
+    """ "" when nothing."""
     form = form_of(entry["schema"])
     if form is None:
         return (

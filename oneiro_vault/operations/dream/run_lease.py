@@ -1,9 +1,8 @@
 """One run at a time: a record of who dreams, with a sign of life, and a fence that a run which was
-given up cannot pass.
+given up cannot pass; and on which of several machines: the lease on the remote, or `dreams.runner`.
 
 The record changes hands only under the vault's write lock, and every commit of a run asks for it
-under the same lock. So a run that hung and was taken over finds out before it writes, however late
-it wakes.
+under the same lock: a run that hung finds out before it writes, however late it wakes.
 """
 
 from __future__ import annotations
@@ -13,17 +12,29 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiro_vault.errors import LockTimeout
+from oneiro_vault import answers
+from oneiro_vault.errors import (
+    Elsewhere,
+    GitProblem,
+    InvalidInput,
+    LockTimeout,
+    NotFound,
+    OneiroError,
+    Unreachable,
+    shown,
+)
+from oneiro_vault.operations.runtime import House
+from oneiro_vault.vault.git import network
 from oneiro_vault.vault.vault import Vault
 
 if TYPE_CHECKING:
-    from oneiro_vault.sync.remote_lease import HeldLease
+    from oneiro_vault.sync.remote_lease import HeldLease, LeaseRef
 
 _DECIDED: Final = "What was decided before it is committed."
 BEAT: Final = 0.5
@@ -34,10 +45,7 @@ _NAME: Final = "dream.json"
 
 class Lease:
     """The right to change the vault as a run. Raises LockTimeout while another run has it and
-    lives.
-
-    `remote`: the same right among machines, once it was taken; it is given back with this one.
-    """
+    lives. `remote`: the same right among machines."""
 
     def __init__(self, vault: Vault, about: str) -> None:
         self._vault = vault
@@ -182,3 +190,91 @@ def _runs(pid: int) -> bool:
     except OSError:
         return True  # another user's process
     return True
+
+
+_KEPT: Final = "Nothing was changed."
+_ONE_ALONE: Final = (
+    "Let one machine alone dream: `runner` under [dreams] in oneiro.toml (`oneiro schedule` names "
+    "this one)."
+)
+
+
+def take(house: House, loops: Sequence[str], scheduled: bool) -> tuple[HeldLease | None, str]:
+    """The lease among machines (None: there is nothing to hold), and what a person should know
+    about it. Raises Elsewhere when it is another's, or when nobody can say and nobody asked for
+    this run."""
+    runner, device = house.settings["dreams.runner"], house.vault.ledger.device
+    if runner and runner != device:
+        raise Elsewhere(
+            f"only {shown(runner)} dreams for this vault (dreams.runner), and this machine is "
+            f"{device}",
+            kept=_KEPT,
+            hint="Run it there, or change the setting in oneiro.toml.",
+        )
+    ref = lease_ref(house)
+    if ref is None:
+        return None, ""
+    from oneiro_vault.sync.remote_lease import HeldLease
+
+    try:
+        return HeldLease(ref, loops, house.settings["dreams.lease"]), ""
+    except (Unreachable, GitProblem) as error:
+        if runner or not _ever_met(house, ref):
+            return None, ""
+        if scheduled:
+            raise Elsewhere(
+                f"nobody can say whether another machine dreams: {error}",
+                kept=_KEPT,
+                hint=_ONE_ALONE,
+                later=True,
+            ) from error
+        return None, (
+            f"Another machine may dream at the same time: {error}. What both did gives way "
+            f"to one at the next sync."
+        )
+
+
+def lease_ref(house: House) -> LeaseRef | None:
+    """Where machines agree; None without a remote."""
+    if not house.vault.repo.remotes():
+        return None
+    from oneiro_vault.sync.remote_lease import LeaseRef  # not loaded by those who are alone
+
+    settings = house.settings
+    try:
+        remote = network.choose(
+            house.vault.repo, house.vault.recovery, settings["sync.remote"], settings["sync.wait"]
+        )
+    except (NotFound, InvalidInput):
+        return None  # several, and none is the one to sync with
+    return LeaseRef(house.vault, remote)
+
+
+def _ever_met(house: House, ref: LeaseRef) -> bool:
+    """Was this vault ever at one with that remote? If not, nobody else can have it from there."""
+    return bool(network.last_sync(house.vault.folder).at or ref.remote.known())
+
+
+def holder(house: House, ask: bool = False) -> answers.Sharing:
+    """`device` is this machine, `runner` the only one that may dream ("": any), `lease` what the
+    remote said (None: nobody ever took one), `problem` why it could not be asked."""
+    found: answers.Sharing = {
+        "device": house.vault.ledger.device,
+        "runner": house.settings["dreams.runner"],
+        "lease": None,
+        "problem": None,
+    }
+    try:
+        ref = lease_ref(house)
+        if ref is None:
+            return found
+        from oneiro_vault.sync.remote_lease import shown as data
+
+        seen = ref.known()
+        try:
+            seen = ref.look() if ask else seen
+        except (Unreachable, GitProblem) as error:
+            found["problem"] = str(error)
+        return {**found, "lease": data(ref, seen)}
+    except OneiroError as error:  # a detached HEAD has no branch that could be shared
+        return {**found, "problem": str(error) if ask else None}

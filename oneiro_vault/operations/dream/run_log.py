@@ -10,6 +10,7 @@ from typing import Any, Final
 from oneiro_vault import answers
 from oneiro_vault.core.memory import epoch
 from oneiro_vault.core.time import date_ranges as dates
+from oneiro_vault.operations.history.as_of_view import iso
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.paths import is_note
@@ -28,8 +29,7 @@ def runs(
     loop: str | None = None,
     limit: int = 50,
 ) -> answers.Runs:
-    """Runs of loops, newest first, each with its decisions: what, why, by whose judgement, in which
-    commit, taken back or not."""
+    """Runs of loops, newest first, each with its decisions, taken back or not."""
     now = datetime.fromtimestamp(house.clock()).astimezone()
     start = dates.parse_range(since, now)[0] if since else None
     end = dates.parse_range(until, now)[1] if until else None
@@ -75,8 +75,8 @@ def _standing(undoings: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def _with_source(house: House, undo: Entry, made: Sequence[Entry]) -> Iterator[str]:
-    """The commits among `made` that were taken back with all that came from a source: since then
-    each of their notes has the bytes it had before them."""
+    """The commits among `made` that were taken back with all of a source: each of their notes has
+    the bytes it had before them."""
     if not undo.reason.startswith(_SOURCE):
         return
     notes = {path for path in undo.paths if is_note(path)}
@@ -109,7 +109,6 @@ def _since(house: House, undo: Entry, paths: Sequence[str]) -> Mapping[str, set[
 
 
 def _run(run: str, entries: Sequence[Entry], back: set[str], taken: bool) -> answers.PastRun:
-    """Commits of one run, newest first, as data."""
     made = [entry for entry in reversed(entries) if entry.decision]
     reports = [path for entry in entries for path in entry.paths if path.startswith("dreams/")]
     gone = taken or (bool(made) and all(one.commit in back for one in made))
@@ -134,8 +133,8 @@ def _run(run: str, entries: Sequence[Entry], back: set[str], taken: bool) -> ans
         "loop": entries[0].loop,
         "loops": _loops(entries[0], told),
         "judge": entries[0].judge,
-        "started": _iso(entries[-1].when),
-        "ended": _iso(entries[0].when),
+        "started": iso(entries[-1].when),
+        "ended": iso(entries[0].when),
         "title": told,
         "report": reports[0] if reports else None,
         "undone": gone,
@@ -144,7 +143,6 @@ def _run(run: str, entries: Sequence[Entry], back: set[str], taken: bool) -> ans
 
 
 def _idle(event: Mapping[str, Any]) -> answers.PastRun:
-    """Runs that decided nothing, as data: what another machine's ledger says may be anything."""
     began, ended = (str(event.get(name, "")) for name in ("since", "t"))
     loops = event.get("loops")
     names = [str(name) for name in loops] if isinstance(loops, list) else []
@@ -163,13 +161,8 @@ def _idle(event: Mapping[str, Any]) -> answers.PastRun:
 
 
 def _loops(entry: Entry, told: str) -> list[str]:
-    """The loops a run stands for; a quiet night has one report for several."""
     return (
         [name.strip() for name in told.partition(":")[0].split(",")]
         if entry.loop == "night"
         else [entry.loop]
     )
-
-
-def _iso(moment: float) -> str:
-    return datetime.fromtimestamp(moment).astimezone().isoformat(timespec="seconds")

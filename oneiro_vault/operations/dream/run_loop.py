@@ -1,8 +1,5 @@
 """One run of one loop: snapshot, drive, settle, recall gate, one commit a decision, report.
-
-Whatever stops a run between two of its steps leaves only whole decisions behind; the next run finds
-the answers that were given and the decisions that were made, and goes on from there.
-"""
+Whatever stops a run leaves only whole decisions behind, and the next goes on from there."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Final
 
+from oneiro_vault.api import Progress
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.errors import InvalidInput, LockTimeout, OneiroError, StaleMemory, UnreadableNote
@@ -25,11 +23,10 @@ from oneiro_vault.mind.recall_gate import Gate
 from oneiro_vault.mind.report import Done, Run
 from oneiro_vault.mind.validate import AFTER, Turned, settle
 from oneiro_vault.operations.dream import apply, vault_snapshot
-from oneiro_vault.operations.dream.probe import Finder
 from oneiro_vault.operations.dream.run_lease import Lease
 from oneiro_vault.operations.dream.run_log import EVENT
-from oneiro_vault.operations.remember.drafts import moment, new_id
-from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.operations.dream.vault_snapshot import Finder
+from oneiro_vault.operations.runtime import House, new_id, quiet
 from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.history.proposal_branches import Branch
 
@@ -41,8 +38,7 @@ STOPPED: Final = (
 
 
 PASSES: Final = 8
-"""How often a loop looks at the vault in one run, when some of its decisions come again after
-others."""
+"""How often a loop looks at the vault in one run, when decisions come again after others."""
 WAITING: Final = "waits"
 FAILED: Final = "failed"
 """What a report told of a question that a judge left open, or that it answered in no form."""
@@ -55,8 +51,7 @@ def _mark(*words: str) -> str:
 def _in_the_way(
     seen: vault_snapshot.Picture, decision: Decision, done: Sequence[Done], proposing: bool = False
 ) -> str:
-    """What was done since `seen`, or was not, so that the decision cannot stand; "" when nothing
-    was."""
+    """Why the decision cannot stand after what was done since `seen`, "" when it can."""
     if (
         set(decision.after)
         - {one.decision.id(seen.snapshot) for one in done}
@@ -104,8 +99,8 @@ class Patient:
 
 @dataclass
 class Runner:
-    """Runs loops one after the other under one lease; without one it only tries, and changes
-    nothing. With a `branch` it proposes there."""
+    """Runs loops one after the other under one lease; without one it only tries. With a `branch` it
+    proposes there."""
 
     house: House
     judge: Budgeted
@@ -119,7 +114,6 @@ class Runner:
         self._seen: vault_snapshot.Picture | None = None
 
     def _picture(self) -> vault_snapshot.Picture:
-        """The vault as it is; a loop that changed nothing leaves its picture to the next."""
         self.house.converge()
         if self._seen is None or self._seen.head != self.house.vault.head():
             known = (partial(self._told, WAITING), partial(self._told, FAILED))
@@ -136,7 +130,7 @@ class Runner:
         if self.lease is not None and (found := self.house.vault.rewritten()) is not None:
             raise found.brake()  # before anybody is asked, and paid, for what could not be written
         run = Run(
-            new_id()[:8], loop.name, self.judge.name, moment(self.house), dry=self.lease is None
+            new_id()[:8], loop.name, self.judge.name, self.house.now(), dry=self.lease is None
         )
         self.judge.begin()
         driver = Driver(self.patient, self.answers, self.house.cancel.is_set, self.progress)
@@ -155,7 +149,6 @@ class Runner:
     def _decided(
         self, seen: vault_snapshot.Picture, wanted: Sequence[Decision], run: Run
     ) -> list[Done]:
-        """Carry decisions out, one after the other, as long as the run may go on."""
         done: list[Done] = []
         for position, decision in enumerate(wanted, 1):
             self.progress(f"{run.loop}: deciding", position, len(wanted))
@@ -170,7 +163,6 @@ class Runner:
     def _driven(
         self, driver: Driver, loop: Loop, seen: vault_snapshot.Picture, run: Run
     ) -> list[Decision]:
-        """What the loop decides. A fault in it is told in the report and ends nothing else."""
         decisions: list[Decision] = []
         try:
             decisions = driver.drive(loop.run(seen.snapshot))
@@ -219,13 +211,13 @@ class Runner:
         gate = Gate(seen.snapshot, Finder(self.house), seen.asked)
         kept, dropped = gate.judge(kept)
         run.turned += dropped
-        run.probes = {name: number + run.probes[name] for name, number in gate.numbers().items()}
+        run.probes = {name: number + gate.numbers[name] for name, number in run.probes.items()}
         return kept
 
     def _done(
         self, seen: vault_snapshot.Picture, decision: Decision, run: Run, done: list[Done]
     ) -> bool:
-        """Carry one decision out, after those that are `done`; False when the run must end."""
+        """False when the run must end."""
         if self.house.cancel.is_set():
             return False
         if why := _in_the_way(seen, decision, done, self.branch is not None):
@@ -269,14 +261,13 @@ class Runner:
             self._is_news(FAILED, run.judge, question)
         for question in run.waiting:
             self._is_news(WAITING, run.judge, question)
-        run.ended = moment(self.house)
+        run.ended = self.house.now()
         run.branch = self.branch.name if self.branch and run.done else ""
         if self.lease is not None and run.decided:
             run.path = report.name_of(run)
             self._write(run, report.body_of(run, seen.snapshot), report.title_of(run))
 
     def _is_news(self, *words: str) -> bool:
-        """Has no report said this before? A night on which nothing changed has nothing to tell."""
         mark = _mark(*words)
         if self.answers.get(mark, "report") is not None:
             return False
@@ -285,15 +276,11 @@ class Runner:
         return True
 
     def _told(self, what: str, question: str) -> bool:
-        """Did an earlier run of this judge tell this of a question?"""
         return self.answers.get(_mark(what, self.judge.name, question), "report") is not None
 
     def note(self, runs: Sequence[Run]) -> None:
-        """Note the runs of a night that decided nothing, for `runs`: an event, which waits for the
-        next commit, and no file.
-
-        A vault over which they find nothing to do night after night gets one such event a day.
-        """
+        """Note the runs of a night that decided nothing, for `runs`, as one event and no file;
+        where nothing is ever to do, once a day."""
         idle = [run for run in runs if not run.decided]
         if not idle or self.lease is None:
             return
@@ -311,7 +298,6 @@ class Runner:
             self.house.vault.use(first.run, EVENT, **facts)
 
     def _write(self, run: Run, body: str, title: str) -> None:
-        """Commit a report. A night whose report cannot be written is no less done."""
         path = report.name_of(run)
         change = Write(
             path, yaml_block.encode(yaml_block.compose(report.meta_of(run, title), body))

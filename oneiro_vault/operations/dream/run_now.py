@@ -1,8 +1,7 @@
 """Running loops now: one judge, one lease, and what is to become of the questions they leave open.
 
-What judges said is kept beside the vault so that nothing is asked twice: a run that was killed asks
-only what is new. That is disposable: a file that cannot be read is put away and begun anew, which
-costs questions and nothing else.
+What judges said is kept beside the vault so that nothing is asked twice. That is disposable: a file
+that cannot be read is begun anew, which costs questions and nothing else.
 """
 
 from __future__ import annotations
@@ -18,21 +17,44 @@ from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault import answers
+from oneiro_vault.api import Progress
 from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, shown
 from oneiro_vault.judges import deferred
 from oneiro_vault.mind import report
-from oneiro_vault.mind.registry import LOOPS
+from oneiro_vault.mind.base import Loop
+from oneiro_vault.mind.loops import (
+    consolidate,
+    decay,
+    dialectic,
+    distil,
+    encode,
+    split,
+    synthesize,
+    whittle,
+)
 from oneiro_vault.mind.report import Run
 from oneiro_vault.operations import decisions
 from oneiro_vault.operations.care import synchronize
-from oneiro_vault.operations.dream import choose_judge, which_machine
+from oneiro_vault.operations.dream import choose_judge, run_lease
 from oneiro_vault.operations.dream.run_lease import Lease
 from oneiro_vault.operations.dream.run_loop import Runner
-from oneiro_vault.operations.remember.drafts import moment
-from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.vault.history import proposal_branches
-from oneiro_vault.vault.write import disk
 
+LOOPS: Final[Mapping[str, Loop]] = {
+    found.name: found
+    for found in (
+        encode.LOOP,
+        consolidate.LOOP,
+        split.LOOP,
+        synthesize.LOOP,
+        distil.LOOP,
+        whittle.LOOP,
+        dialectic.LOOP,
+        decay.LOOP,
+    )
+}
+"""In the order of a night."""
 FILE: Final = "verdicts.db"
 KEPT: Final = 180 * 86_400
 """Seconds after which an answer nobody has needed is forgotten."""
@@ -125,17 +147,28 @@ def dream(
     dry_run: bool = False,
     review: bool = False,
     progress: Progress = quiet,
-    scheduled: bool = False,
-    calls: int | None = None,
 ) -> answers.Dreamt:
-    """Run loops now, all of them or some, one after the other; a dry run asks and decides and
-    changes no note.
+    """Run loops now, all of them or some; a dry run asks and decides and changes no note. With
+    `review`, or where the settings say so, what is decided waits on a branch for a person.
 
-    With `review`, or where the settings say so, what is decided waits on a branch for a person.
-    `scheduled`: nobody asked for it now. `calls`: questions that all of them together ask at most.
     Raises InvalidInput for an unknown loop or judge, LockTimeout while another run is under way,
     Elsewhere when it is another machine's.
     """
+    return run(house, loops, judge, dry_run, review, progress)
+
+
+def run(
+    house: House,
+    loops: Sequence[str] = (),
+    judge: str | None = None,
+    dry_run: bool = False,
+    review: bool = False,
+    progress: Progress = quiet,
+    scheduled: bool = False,
+    calls: int | None = None,
+) -> answers.Dreamt:
+    """As `dream`. `scheduled`: nobody asked for it now. `calls`: questions that all of them
+    together ask at most."""
     note = ""
     names = _names(loops)
     asked = choose_judge.judge(house, judge, calls)
@@ -146,11 +179,10 @@ def dream(
             found = _all(runner, names)
         else:
             with Lease(house.vault, ", ".join(names)) as lease:
-                lease.remote, note = which_machine.take(house, names, scheduled)
+                lease.remote, note = run_lease.take(house, names, scheduled)
                 _meet(house, lease)
-                with suppress(
-                    OneiroError
-                ):  # what a person left on disk belongs into the picture, but is no condition
+                # what a person left on disk belongs into the picture, but is no condition
+                with suppress(OneiroError):
                     house.commit_edits()
                 with suppress(OneiroError):
                     decisions.tidy(house)
@@ -158,7 +190,7 @@ def dream(
                     review or house.settings["dreams.review"]
                 ) and not proposal_branches.reviewing_here(house.vault)
                 branch = (
-                    proposal_branches.Branch(house.vault, moment(house)[:10], house.vault.head())
+                    proposal_branches.Branch(house.vault, house.now()[:10], house.vault.head())
                     if review
                     else None
                 )
@@ -181,8 +213,6 @@ def dream(
 
 
 def _meet(house: House, lease: Lease) -> None:
-    """Where syncing by itself is wanted: learn what the others decided, and let them know. `status`
-    tells what is in the way."""
     automatic = synchronize.Automatic(house)
     if lease.remote is not None and automatic.wanted and lease.held() and not house.cancel.is_set():
         with suppress(OneiroError):
@@ -199,7 +229,6 @@ def _names(loops: Sequence[str]) -> list[str]:
 
 
 def _all(runner: Runner, names: Sequence[str]) -> list[Run]:
-    """Every loop in its order, until somebody stops it or another run takes over."""
     found: list[Run] = []
     with _interruptible(runner):
         for name in names:
@@ -213,8 +242,7 @@ def _all(runner: Runner, names: Sequence[str]) -> list[Run]:
 
 @contextmanager
 def _interruptible(runner: Runner) -> Iterator[None]:
-    """The first Ctrl-C ends the run in good order, the second at once (which loses nothing
-    either)."""
+    """The first Ctrl-C ends the run in good order, the second at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -234,31 +262,24 @@ def _interruptible(runner: Runner) -> Iterator[None]:
 
 def left_open(house: House) -> dict[str, list[str]]:
     """Loop -> ids of the questions it left for somebody to answer."""
-    return {str(name): list(ids) for name, ids in _known(house).items() if isinstance(ids, list)}
-
-
-def _known(house: House) -> dict[str, Any]:
-    try:
-        found = json.loads((house.vault.folder / _OPEN).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    return {
+        str(name): list(ids) for name, ids in house.noted(_OPEN).items() if isinstance(ids, list)
+    }
 
 
 def to_review(house: House) -> bool:
     """Did the run that asked want its decisions reviewed?"""
-    return bool(_known(house).get(_REVIEW))
+    return bool(house.noted(_OPEN).get(_REVIEW))
 
 
 def asked_by(house: House) -> str:
-    """The judge that left the questions open: what it was told before counts for its next run."""
-    found = _known(house).get(_JUDGE)
+    """The judge that left the questions open."""
+    found = house.noted(_OPEN).get(_JUDGE)
     return found if found in _PARKING else deferred.DeferredJudge.name
 
 
 def _tidy(house: House, judge: str, runs: Sequence[Run], answers: Verdicts, review: bool) -> None:
-    """Forget questions that are settled or that no loop asks any more; an answer that was refused
-    is asked for again."""
+    """An answer that was refused is asked for again."""
     place, before = choose_judge.folder(house), left_open(house)
     after = before | {
         run.loop: [*run.waiting, *(ident for ident, _ in run.unasked)] for run in runs
@@ -275,6 +296,5 @@ def _tidy(house: House, judge: str, runs: Sequence[Run], answers: Verdicts, revi
                     after[run.loop] = [*after[run.loop], ident]
                 else:
                     deferred.drop(place, [ident])
-    kept = json.dumps({**after, _REVIEW: review, _JUDGE: judge})
     with suppress(DiskProblem):
-        disk.note("Noting the open questions", house.vault.folder / _OPEN, kept)
+        house.note(_OPEN, {**after, _REVIEW: review, _JUDGE: judge})

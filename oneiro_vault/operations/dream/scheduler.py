@@ -1,35 +1,31 @@
 """The schedule: which loops are due on this machine, and running them, never twice for one time.
-
-Captures that have rested for some quiet minutes are encoded soon, and what a session needs of them
-follows into the orientation, so that the next one has it whether or not this machine is awake at
-night; nights do the rest.
-"""
+Captures that have rested are encoded soon and distilled, so that the next session has what it needs
+of them."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from oneiro_vault import answers
+from oneiro_vault.api import Progress
 from oneiro_vault.errors import Elsewhere, SettingsError
 from oneiro_vault.judges.deferred import Nobody
-from oneiro_vault.mind.due import next_due, overdue, parse
 from oneiro_vault.mind.loops import distil, encode
-from oneiro_vault.mind.registry import LOOPS
-from oneiro_vault.operations.dream import choose_judge, run_now, which_machine
+from oneiro_vault.operations.dream import choose_judge, run_lease, run_now
 from oneiro_vault.operations.dream.run_lease import current
-from oneiro_vault.operations.remember.pending_captures import waiting
-from oneiro_vault.operations.runtime import House, Progress, quiet
-from oneiro_vault.vault.write import disk
+from oneiro_vault.operations.dream.run_now import LOOPS
+from oneiro_vault.operations.remember.store_captures import waiting
+from oneiro_vault.operations.runtime import House, quiet
 
 _FILE: Final = "schedule.json"
-"""Beside the journal: `ran`, loop -> when its last scheduled run was begun (epoch seconds), and
-`since`, from when its times count."""
+"""`ran`, loop -> when its last scheduled run was begun (epoch seconds), and `since`, from when its
+times count."""
 
 
 def local_zone() -> tzinfo:
@@ -53,26 +49,19 @@ def times(house: House) -> dict[str, list[str]]:
         ) from error
 
 
-def due(house: House, zone: tzinfo | None = None) -> list[str]:
-    """The loops whose time has come. A loop that was never looked at here counts from now on: there
-    is nothing to catch up on."""
+def due(house: House) -> list[str]:
+    """The loops whose time has come. One that was never looked at here counts from now on."""
     wanted, marks = times(house), _marks(house)
     since = marks["since"]
     fresh = {name: house.clock() for name in wanted if name not in since}
     if fresh:
-        _note(house, marks | {"since": since | fresh})
-    return overdue(since | fresh, house.clock(), wanted, zone or local_zone())
+        house.note(_FILE, marks | {"since": since | fresh})
+    return overdue(since | fresh, house.clock(), wanted, local_zone())
 
 
-def scheduled(
-    house: House, zone: tzinfo | None = None, judge: str | None = None, progress: Progress = quiet
-) -> answers.Dreamt:
-    """Run what is due, if anything is. Each is marked before it begins: whatever happens then, it
-    is not begun a second time.
-
-    What another machine does at that time is not done here (`elsewhere` says why not); what nobody
-    could say stays due (`later`).
-    """
+def scheduled(house: House, judge: str | None = None, progress: Progress = quiet) -> answers.Dreamt:
+    """Run what is due, if anything is, each marked before it begins. `elsewhere`: why another
+    machine does it; `later`: nobody could say, so it stays due."""
     nothing: answers.Dreamt = {
         "schema": 1,
         "dry_run": False,
@@ -83,12 +72,12 @@ def scheduled(
         "later": False,
     }
     with house.vault.gate.locked():
-        names = due(house, zone)
+        names = due(house)
         before = _marks(house)
         busy = current(house.vault) is not None
         if names and not busy:
-            _note(
-                house,
+            house.note(
+                _FILE,
                 {
                     name: known | dict.fromkeys(names, house.clock())
                     for name, known in before.items()
@@ -97,12 +86,12 @@ def scheduled(
     if not names or busy:
         return nothing
     try:
-        done = run_now.dream(house, names, judge, progress=progress, scheduled=True)
+        done = run_now.run(house, names, judge, progress=progress, scheduled=True)
         return {**nothing, **done}
     except Elsewhere as error:
         if error.later:
-            _note(
-                house,
+            house.note(
+                _FILE,
                 {
                     name: _put_back(known, before[name], names)
                     for name, known in _marks(house).items()
@@ -112,12 +101,8 @@ def scheduled(
 
 
 def schedule(house: House, begin: bool = False) -> answers.Schedule:
-    """For each loop: its local times, when it last ran by them and when it will next (RFC 3339),
-    and the zone they are local to; and who may run them, where a vault lives on several machines
-    (`sharing.holder`; the remote is asked).
-
-    `begin`: loops that never ran by the schedule count from now on.
-    """
+    """For each loop its local times, its last and next run by them (RFC 3339); who may run them
+    (the remote is asked). `begin`: loops that never ran by the schedule count from now on."""
     if begin:
         due(house)
     zone, marks, now = local_zone(), _marks(house), house.clock()
@@ -135,7 +120,7 @@ def schedule(house: House, begin: bool = False) -> answers.Schedule:
         "schema": 1,
         "zone": str(zone),
         "loops": rows,
-        "sharing": which_machine.holder(house, ask=True),
+        "sharing": run_lease.holder(house, ask=True),
     }
 
 
@@ -149,45 +134,31 @@ def _shown(moment: float | None, zone: tzinfo) -> str | None:
 
 def _marks(house: House) -> dict[str, dict[str, float]]:
     """`since` and `ran`; what cannot be read was never noted."""
-    try:
-        found = json.loads((house.vault.folder / _FILE).read_bytes())
-    except (OSError, ValueError):
-        found = {}
-    return {
-        name: _moments(found.get(name) if isinstance(found, dict) else None)
-        for name in ("since", "ran")
-    }
+    return {name: _moments(house.noted(_FILE).get(name)) for name in ("since", "ran")}
 
 
 def _moments(found: object) -> dict[str, float]:
-    return (
-        {str(name): float(at) for name, at in found.items() if isinstance(at, int | float)}
-        if isinstance(found, dict)
-        else {}
-    )
+    if not isinstance(found, dict):
+        return {}
+    return {name: float(at) for name, at in found.items() if isinstance(at, int | float)}
 
 
 def _put_back(
     now: Mapping[str, float], before: Mapping[str, float], names: Collection[str]
 ) -> dict[str, float]:
-    """Marks as they are now, but those of some loops as they were."""
     return {name: at for name, at in now.items() if name not in names} | {
         name: at for name, at in before.items() if name in names
     }
 
 
-def _note(house: House, marks: Mapping[str, Mapping[str, float]]) -> None:
-    disk.note("Noting the schedule", house.vault.folder / _FILE, json.dumps(marks))
-
-
 _SOON: Final = "soon.json"
-"""Beside the journal: the `day`, the `calls` of it, and the ids of captures that were `tried`."""
+"""The `day`, the `calls` of it, and the ids of captures that were `tried`."""
 _LOOPS: Final = (encode.LOOP.name, distil.LOOP.name)
 
 
 def soon_due(house: House) -> bool:
-    """Has something new been captured, and nothing for `dreams.rest` minutes, with somebody who
-    judges and questions left for today?"""
+    """Has something new been captured, and nothing for `dreams.rest` minutes, with a judge and
+    questions left for today?"""
     rest = house.settings["dreams.rest"]
     if not rest or house.settings["dreams.judge"] == Nobody.name:
         return False
@@ -205,15 +176,15 @@ def soon_due(house: House) -> bool:
 
 def run_soon(house: House) -> dict[str, Any]:
     """Encode what has rested, then distil. Each capture is tried once: what a ceiling or a failure
-    left is the night's. `later`: nobody could say whether another machine does it."""
+    left is the night's."""
     state = _today(house)
-    _keep(house, state | {"tried": [row.id for row in waiting(house)]})
+    house.note(_SOON, state | {"tried": [row.id for row in waiting(house)]})
     try:
-        done = run_now.dream(house, _LOOPS, scheduled=True, calls=_left(house, state))
+        done = run_now.run(house, _LOOPS, scheduled=True, calls=_left(house, state))
     except Elsewhere as error:
         return {"runs": [], "later": error.later}
     spent = state["calls"] + sum(found["calls"] for found in done["runs"])
-    _keep(house, _today(house) | {"calls": spent})
+    house.note(_SOON, _today(house) | {"calls": spent})
     return {"runs": done["runs"], "later": False}
 
 
@@ -222,25 +193,77 @@ def _left(house: House, state: Mapping[str, Any]) -> int:
 
 
 def _today(house: House) -> dict[str, Any]:
-    """Today's. What was tried yesterday and still waits was the night's, and may be tried again;
-    not by rules, which say the same again."""
+    """What was tried yesterday and still waits may be tried again; not by rules, which say the same
+    again."""
     day = datetime.fromtimestamp(house.clock(), local_zone()).date().isoformat()
-    with suppress(OSError, ValueError):
-        found = json.loads((house.vault.folder / _SOON).read_bytes())
-        if isinstance(found, dict) and isinstance(found.get("calls"), int):
-            today, tried = found.get("day") == day, list(found.get("tried", ()))
-            return {
-                "day": day,
-                "calls": found["calls"] if today else 0,
-                "tried": tried if today or not _asks(house) else [],
-            }
-    return {"day": day, "calls": 0, "tried": []}
+    found = house.noted(_SOON)
+    today, calls, tried = (found.get(name) for name in ("day", "calls", "tried"))
+    return {
+        "day": day,
+        "calls": calls if today == day and isinstance(calls, int) else 0,
+        "tried": tried if isinstance(tried, list) and (today == day or not _asks(house)) else [],
+    }
 
 
 def _asks(house: House) -> bool:
-    """Is somebody asked who may answer otherwise another time?"""
     return house.judges is not None or choose_judge.choice(house.settings, os.environ).ready
 
 
-def _keep(house: House, state: Mapping[str, Any]) -> None:
-    disk.note("Noting what was tried", house.vault.folder / _SOON, json.dumps(state))
+_PART: Final = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)((?:\s+[a-z]+)*)")
+
+
+def parse(text: str, loops: Sequence[str]) -> dict[str, list[str]]:
+    """`"00:00, 18:00 dialectic"` as {loop: its times of day}. A time that names no loop is for all
+    that no time names; an unknown loop is left out. Raises ValueError saying what is wrong."""
+    named: dict[str, list[str]] = {}
+    others: list[str] = []
+    for part in filter(None, (one.strip() for one in text.split(","))):
+        found = _PART.fullmatch(part)
+        if found is None:
+            raise ValueError(
+                f"{part[:40]!r} is no time of day with loops: write 00:00, or 18:00 dialectic"
+            )
+        at, names = f"{int(found[1]):02d}:{found[2]}", found[3].split()
+        for name in names:
+            named.setdefault(name, []).append(at)
+        if not names:
+            others.append(at)
+    wanted = {name: named.get(name, others) for name in loops}
+    return {name: sorted(set(times)) for name, times in wanted.items() if times}
+
+
+def next_due(last: float | None, now: float, times: Sequence[str], zone: tzinfo) -> float | None:
+    """Epoch seconds at which a loop is due next: not after `now` when it is due already. `last`:
+    its last start; None means there is nothing to catch up on."""
+    if not times:
+        return None
+    since = now if last is None else last
+    passed = [slot for slot in _slots(now, times, zone, -1) if since < slot <= now]
+    if passed:
+        return max(passed)
+    after = max(now, since)
+    return min((slot for slot in _slots(after, times, zone, 1) if slot > after), default=None)
+
+
+def overdue(
+    last: Mapping[str, float], now: float, wanted: Mapping[str, Sequence[str]], zone: tzinfo
+) -> list[str]:
+    """The loops that are due now, in the order of `wanted`; one without a last time is not."""
+    found = {
+        name: next_due(last[name], now, times, zone)
+        for name, times in wanted.items()
+        if name in last
+    }
+    return [name for name, moment in found.items() if moment is not None and moment <= now]
+
+
+def _slots(around: float, times: Sequence[str], zone: tzinfo, way: int) -> list[float]:
+    today = datetime.fromtimestamp(around, zone).date()
+    days = [today + timedelta(days=step * way) for step in range(-1, 3)]
+    return [instant(day, at, zone) for day in days for at in times]
+
+
+def instant(day: date, at: str, zone: tzinfo) -> float:
+    """Epoch seconds of a time of day (`18:00`) on a local day."""
+    hour, _, minute = at.partition(":")
+    return datetime.combine(day, time(int(hour), int(minute)), zone).astimezone(UTC).timestamp()

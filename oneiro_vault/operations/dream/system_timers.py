@@ -1,9 +1,5 @@
-"""The schedule in the hands of the operating system: systemd, launchd or cron start `oneiro dream
---scheduled` at its times.
-
-What they start only does what is due, so a timer beside an owner that keeps the schedule itself
-runs nothing twice.
-"""
+"""The schedule in the hands of systemd, launchd or cron, which start `oneiro dream --scheduled` at
+its times: it does only what is due, so nothing runs twice beside an owner."""
 
 from __future__ import annotations
 

@@ -1,24 +1,32 @@
 """The vault as one run sees it: every note of HEAD that has an id, with what the ledger and the
-index know of it."""
+index know of it; and what a question would find after decisions that have not happened yet.
+
+Memories that would be gone are left out of the real search. New and changed ones are put into its
+rows where their own words and meaning place them, each row measured by the same yardstick.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.memory import Memory
-from oneiro_vault.core.time import strength as curve
+from oneiro_vault.core.text.query import analyse, tokens
 from oneiro_vault.errors import OneiroError
-from oneiro_vault.index.base import Filters
-from oneiro_vault.mind.base import Note, Snapshot, Vectors
+from oneiro_vault.index.base import Filters, Vectors
+from oneiro_vault.index.keyword import chunk_rows
+from oneiro_vault.mind.base import Note, Snapshot
+from oneiro_vault.mind.recall_gate import TOP, View
 from oneiro_vault.operations import proposed
 from oneiro_vault.operations.runtime import House, Remembered
-from oneiro_vault.recall import request as searching
+from oneiro_vault.recall.request import Asked, Found
 from oneiro_vault.recall.search import Search
 from oneiro_vault.settings.definitions import FIXED
 from oneiro_vault.sync.remote_lease import withdrawn
@@ -31,10 +39,6 @@ LONGEST: Final = 2000
 """Characters of a text that is searched for."""
 REAL: Final = 5
 """Real questions that are kept of one memory, the latest."""
-
-
-Asked = Callable[[str], bool]
-"""Question id -> is it so?"""
 
 
 def _never(_question: str) -> bool:
@@ -56,19 +60,15 @@ class Picture:
 
 def take(
     house: House,
-    answered: Asked = _never,
-    waited: Asked = _never,
-    failed: Asked = _never,
+    answered: Callable[[str], bool] = _never,
+    waited: Callable[[str], bool] = _never,
+    failed: Callable[[str], bool] = _never,
     *,
     free: bool = True,
 ) -> Picture:
-    """The vault at HEAD. What cannot be read, has no id or shares one is left out: no loop may
-    touch it.
-
-    `answered`: has this run's judge answered the question with this id before? `waited`: did it
-    leave it open? `failed`: was its answer of no use? `free`: does it cost nobody anything to ask
-    again what it left open?
-    """
+    """The vault at HEAD, without what cannot be read, has no id or shares one. Of a question's id:
+    `answered` before by this run's judge, `waited`: left open, `failed`: no use; `free`: does
+    asking again what is open cost nobody anything?"""
     house.converge()
     head = house.vault.head()
     read = _read(house, head)
@@ -94,8 +94,8 @@ def take(
         now=house.clock(),
         notes=notes,
         settings={name: house.settings[name] for name in (*house.settings, *FIXED)},
-        candidates=_Candidates(house, known, notes),
-        vectors=_Vectors(house, notes),
+        candidates=partial(_candidates, house, known, notes),
+        vectors=partial(_vectors, house, notes),
         known=answered,
         waited=waited,
         failed=failed,
@@ -133,7 +133,6 @@ def _read(house: House, head: str) -> dict[str, tuple[Memory, bytes, str]]:
 
 
 def _edited(house: House) -> dict[str, float]:
-    """Path -> when a person last changed that file by hand (epoch seconds)."""
     return {
         path: entry.when
         for entry in reversed(house.vault.history.lately("edit", 0.0))
@@ -146,13 +145,7 @@ def _note(
 ) -> Note:
     use = known.uses.get(memory.id)
     days, last = (len(use.days), use.last) if use else (0, None)
-    moments = [
-        moment
-        for moment in (last or memory.when(), memories.epoch(memory.timestamp))
-        if moment is not None
-    ]
-    last_known = max(moments, default=None)
-    left = curve.strength(memory.type, last_known, known.now, days, base=known.base)
+    left = known.left(memory.type, last or memory.when(), memory.timestamp, days)
     return Note(memory, digest(data), left, days, last, tuple(children), edited)
 
 
@@ -173,7 +166,6 @@ def _past(entry: Entry) -> dict[str, Any]:
 
 
 def _asked(house: House) -> dict[str, list[str]]:
-    """What was asked when a memory was found and then looked at, by memory."""
     found: dict[str, list[str]] = {}
     for event in house.vault.events():
         if event.get("e") == "use" and isinstance(query := event.get("q"), str) and query.strip():
@@ -184,48 +176,111 @@ def _asked(house: House) -> dict[str, list[str]]:
     return found
 
 
-class _Candidates:
-    """(text, k) -> ids of active knowledge, best first."""
+def _candidates(
+    house: House, known: Remembered, notes: Mapping[str, Note], text: str, k: int
+) -> list[str]:
+    text = " ".join(text.split())[:LONGEST]
+    if not text or k < 1:
+        return []
+    vector, _ = house.query_vector(text, wait=True)
+    asked = Asked(text, k, Filters(type=KNOWLEDGE, status="active"), alike=True)
+    found = Search(house.index, known, house.weights).run(asked, vector)
+    ids = [one.row.id for one in found]
+    return [ident for ident in ids if ident in notes and notes[ident].active][:k]
 
-    def __init__(self, house: House, known: Remembered, notes: Mapping[str, Note]) -> None:
-        self._house, self._known, self._notes = house, known, notes
 
-    def __call__(self, text: str, k: int) -> list[str]:
-        text = " ".join(text.split())[:LONGEST]
-        if not text or k < 1:
-            return []
-        vector, _ = self._house.query_vector(text, wait=True)
+def _vectors(
+    house: House, notes: Mapping[str, Note], ids: Sequence[str]
+) -> tuple[list[str], Vectors]:
+    rows = {row.id: row for row in house.index.list(limit=10_000_000) if row.id in notes}
+    wanted = [one for one in ids if one in rows and rows[one].sha256 == notes[one].sha256]
+    try:
+        if house.index.pending()[0]:
+            house.await_model(lambda *_: None)
+            house.index.open_vectors()
+            house.index.embed()
+        found = house.index.vectors([rows[ident].key for ident in wanted])
+    except OneiroError:
+        found = {}
+    have = [ident for ident in wanted if rows[ident].key in found]
+    empty = np.zeros((0, 1), np.float32)
+    return have, np.stack([found[rows[ident].key] for ident in have]) if have else empty
+
+
+class Finder:
+    """Answers the recall gate's probes for one run. Without a model: by words alone."""
+
+    def __init__(self, house: House) -> None:
+        self._house, self._known = house, house.remembered()
+        self._questions: dict[str, Vectors | None] = {}
+        self._texts: dict[tuple[str, str], Vectors | None] = {}
+
+    def __call__(self, query: str, view: View) -> list[str]:
+        """Ids of the first rows, best first."""
+        if query not in self._questions:
+            self._questions[query] = self._house.query_vector(query, wait=True)[0]
+        vector = self._questions[query]
+        hidden = view.gone | {ident for ident in view.changed if not ident.startswith("new:")}
         search = Search(self._house.index, self._known, self._house.weights)
-        found = search.run(
-            searching.Asked(text, k, Filters(type=KNOWLEDGE, status="active"), alike=True), vector
+        rows = search.run(Asked(query, TOP, without=hidden), vector)
+        return (
+            self._placed(query, vector, rows, view)[:TOP]
+            if view.changed
+            else [one.row.handle for one in rows]
         )
-        ids = [one.row.id for one in found]
-        return [ident for ident in ids if ident in self._notes and self._notes[ident].active][:k]
 
-
-class _Vectors:
-    """ids -> (those with a vector, the vectors)."""
-
-    def __init__(self, house: House, notes: Mapping[str, Note]) -> None:
-        self._house, self._notes = house, notes
-
-    def __call__(self, ids: Sequence[str]) -> tuple[list[str], Vectors]:
-        house = self._house
-        rows = {row.id: row for row in house.index.list(limit=10_000_000) if row.id in self._notes}
-        wanted = [
-            ident
-            for ident in ids
-            if ident in rows and rows[ident].sha256 == self._notes[ident].sha256
+    def _placed(
+        self, query: str, vector: Vectors | None, rows: list[Found], view: View
+    ) -> list[str]:
+        words = set(analyse(query).words)
+        found = [one.row for one in rows]
+        keys = [row.key for row in found]
+        near = self._house.index.cosines(vector, keys) if vector is not None and keys else {}
+        bodies = self._house.index.bodies(keys)
+        order = [
+            (
+                row.handle,
+                _score(
+                    words, f"{row.title} {bodies.get(row.key, '')}", near.get(row.key, (0.0,))[0]
+                ),
+            )
+            for row in found
         ]
-        try:
-            if house.index.pending()[0]:
-                house.await_model(lambda *_: None)
-                house.index.open_vectors()
-                house.index.embed()
-            found = house.index.vectors([rows[ident].key for ident in wanted])
-        except OneiroError:
-            return [], np.zeros((0, 1), np.float32)
-        have = [ident for ident in wanted if rows[ident].key in found]
-        return have, np.stack([found[rows[ident].key] for ident in have]) if have else np.zeros(
-            (0, 1), np.float32
+        for ident, (title, body) in view.changed.items():
+            mine = _score(words, f"{title} {body}", self._cosine(vector, title, body))
+            if mine <= 0:
+                continue
+            place = next(
+                (position for position, (_, other) in enumerate(order) if other < mine), len(order)
+            )
+            order.insert(place, (ident, mine))
+        return [ident for ident, _ in order]
+
+    def _cosine(self, vector: Vectors | None, title: str, body: str) -> float:
+        if vector is None:
+            return 0.0
+        if (title, body) not in self._texts:
+            self._texts[title, body] = self._encoded(title, body)
+        held = self._texts[title, body]
+        return (
+            0.0
+            if held is None or held.shape[1] != vector.shape[0]
+            else float(np.max(held @ vector))
         )
+
+    def _encoded(self, title: str, body: str) -> Vectors | None:
+        found = parser.parse(body)
+        pieces = chunk_rows.chunk(body, title=title, sections=found.sections, items=found.items)
+        try:
+            return (
+                self._house.embedder.encode([piece.text for piece in pieces[:16]])
+                if pieces
+                else None
+            )
+        except OneiroError:
+            return None
+
+
+def _score(words: set[str], text: str, cosine: float) -> float:
+    have = set(tokens(text[:20_000])) if words else set()
+    return 0.5 * max(0.0, cosine) + 0.5 * (len(words & have) / len(words) if words else 0.0)

@@ -1,17 +1,21 @@
-"""Which state of the vault a question is put to: the living one, or what was believed at an earlier
-moment."""
+"""The state of the vault a question is put to: the living one, or what was believed at a moment
+that somebody names: "3 weeks ago", 2026-03-05, a commit."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from oneiro_vault import answers
+from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter.salvage import BROKEN
+from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.core.time.date_ranges import Range
 from oneiro_vault.core.time.validity import Held, spans
 from oneiro_vault.errors import (
@@ -25,12 +29,11 @@ from oneiro_vault.errors import (
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.historic import Earlier
 from oneiro_vault.index.keyword.queries import Answers
-from oneiro_vault.operations.history import revisions
-from oneiro_vault.operations.history.revisions import Moment, iso
-from oneiro_vault.operations.runtime import SOON, House, Progress, Remembered, Use, quiet
+from oneiro_vault.operations.runtime import SOON, House, Remembered, Use, quiet
 from oneiro_vault.recall.current_first import holds
 from oneiro_vault.recall.request import LIVE
-from oneiro_vault.vault.history.snapshot import Tree
+from oneiro_vault.vault.history import snapshot
+from oneiro_vault.vault.history.snapshot import Point, Tree
 
 
 @dataclass
@@ -53,8 +56,8 @@ class View:
         return self.house.resolve(ident)
 
     def holding(self, start: float | None, end: float | None) -> tuple[frozenset[int], int]:
-        """The notes that held at any time of [start, end), and how many are left out that do not
-        say since when they hold."""
+        """The notes that held at any time of [start, end), and how many do not say since when they
+        hold."""
         self.held = spans(self.index.claims())
         late = sum(
             not one.stated and one.since is not None and end is not None and one.since >= end
@@ -82,8 +85,7 @@ class View:
         return found
 
     def told(self, valid_at: str | None, valid: Range | None, late: int) -> answers.Spoken:
-        """Which moments an answer speaks of: `as_of` with commit and date, `valid_at` with how many
-        it left out as not known for then."""
+        """Which moments an answer speaks of, and how many were left out as not known for then."""
         said: answers.Spoken = {}
         if self.moment:
             said["as_of"] = self.moment.data()
@@ -144,8 +146,7 @@ class Past(View):
         )
 
     def row(self, ident: str) -> Row:
-        """See View. Raises NotFound that says when it was learned, or forgotten, if it was not
-        there then."""
+        """Raises NotFound that says when it was learned, or forgotten."""
         wanted = ident.strip().lower()
         if len(wanted) < 4 or not wanted.isalnum():
             raise InvalidInput(
@@ -185,8 +186,8 @@ class Past(View):
         )
 
     def state(self, row: Row) -> answers.RowState:
-        """Also what became of it since: `same`, `revised`, its status today if that is another, or
-        `forgotten`."""
+        """Also what became of it since: `same`, `revised`, `forgotten`, or its other status
+        today."""
         living = self.house.index.get(row.handle)
         today = living[0] if living else None
         if (
@@ -205,19 +206,17 @@ class Past(View):
 
     @cached_property
     def _contents(self) -> frozenset[str]:
-        """Blob ids of all that is there today."""
         return frozenset(self.house.vault.listing().values())
 
 
 @contextmanager
 def view(house: House, as_of: str | None, progress: Progress = quiet) -> Iterator[View]:
-    """The vault now, or as it was at a moment. Raises what `moments.believed` raises, and
-    IndexProblem."""
+    """The vault now, or as it was at a moment. Raises what `believed` raises, and IndexProblem."""
     behind = house.converge()
     if as_of is None:
         yield View(house, house.index, house.remembered(), behind)
         return
-    moment = revisions.believed(house, as_of)
+    moment = believed(house, as_of)
     tree = Tree(house.vault.repo, moment.point.commit)
     known = replace(house.remembered(), uses=_uses(house, moment.until), now=moment.until)
     with house.index.earlier.opened(moment.point.tree, tree, tree.blobs, progress) as earlier:
@@ -225,10 +224,128 @@ def view(house: House, as_of: str | None, progress: Progress = quiet) -> Iterato
 
 
 def _uses(house: House, until: float) -> dict[str, Use]:
-    """What had been used by then."""
     found: dict[str, Use] = {}
     for event in house.vault.events():
         moment = memories.epoch(str(event.get("t", "")))
         if event.get("e") == "use" and moment is not None and moment < until:
             found.setdefault(str(event.get("id", "")), Use()).add(str(event["t"]))
     return found
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_CALENDAR: Final = ((datetime.min.replace(tzinfo=UTC) - _EPOCH).total_seconds(), 253_402_300_799.0)
+"""Epoch seconds of its first and its last second, in UTC."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """`asked`: in whose words; `until`: up to when (epoch seconds); `point`: the commit that was
+    the latest then."""
+
+    asked: str
+    until: float
+    point: Point
+
+    def data(self) -> answers.Moment:
+        """For an answer."""
+        title = ": ".join(filter(None, (self.point.op, self.point.title)))
+        return {
+            "asked": self.asked,
+            "until": iso(self.until),
+            "commit": self.point.commit,
+            "when": iso(self.point.when),
+            "title": title,
+            "disordered": self.point.disordered,
+        }
+
+
+def iso(moment: float) -> str:
+    """RFC 3339, in local time; in UTC where the calendar begins and ends, for it has no local time
+    there."""
+    try:
+        found = datetime.fromtimestamp(moment).astimezone()
+    except (ValueError, OverflowError, OSError):
+        found = _EPOCH + timedelta(seconds=min(max(moment, _CALENDAR[0]), _CALENDAR[1]))
+    return found.isoformat(timespec="seconds")
+
+
+def span(house: House, text: str) -> dates.Range:
+    """[from, to) of the moment that a text names, in epoch seconds."""
+    _textual(text)
+    return dates.parse_moment(text, datetime.fromtimestamp(house.clock()).astimezone())
+
+
+def find(house: House, text: str) -> Moment:
+    """The commit that a name or a date means: the last one that had come by its end on the
+    first-parent history. Raises InvalidInput for what is neither, lies in the future, or has no
+    end; NotFound for a date before the first commit."""
+    _textual(text)
+    repo, name = house.vault.repo, text.strip()
+    if (snapshot.looks_like_id(name) or name.startswith(("HEAD", "@"))) and (
+        point := snapshot.named(repo, name)
+    ):
+        return Moment(text, float(point.when), point)
+    try:
+        until = _until(house, text)
+    except InvalidInput:
+        with suppress(ValueError):
+            if point := snapshot.named(repo, name):
+                return Moment(text, float(point.when), point)
+        raise
+    found = snapshot.at(repo, math.ceil(until) - 1, math.floor(house.clock()))
+    if found is None:
+        raise _before_all(house, text)
+    return Moment(text, until, found)
+
+
+def believed(house: House, text: str) -> Moment:
+    """`find` among commits of our own history: what waits on a branch nobody believes yet. Raises
+    also InvalidInput for a commit that is not in it."""
+    moment, repo = find(house, text), house.vault.repo
+    if not repo.contains(moment.point.commit, repo.tip()):
+        raise InvalidInput(
+            f"{shown(text)} is not in the history of this vault: what it says was never believed "
+            f"here",
+            hint="`oneiro diff HEAD BRANCH` shows what it would change.",
+        )
+    return moment
+
+
+def _textual(text: str) -> None:
+    if not text.strip() or "\0" in text or not text.isprintable():
+        raise InvalidInput(
+            f"{text!a:.60} is not a time that can be understood",
+            hint='Write it like 2026-03-05 or "3 weeks ago".',
+        )
+
+
+def _until(house: House, text: str) -> float:
+    now = house.clock()
+    start, end = span(house, text)
+    if end is None:
+        raise InvalidInput(
+            f"{shown(text)} has no end, so it is not one moment",
+            hint="Name a day, such as 2026-03-05.",
+        )
+    if (start is None and end > now) or (start is not None and start > now):
+        raise InvalidInput(
+            f"{shown(text)} lies in the future: nobody knows yet what will be believed then",
+            hint="Name a day of the past.",
+        )
+    return min(end, math.floor(now) + 1.0)
+
+
+def _before_all(house: House, text: str) -> NotFound:
+    first = snapshot.first(house.vault.repo)
+    if first is None:
+        return NotFound(
+            "nothing was ever committed here", hint="`oneiro remember` begins a history."
+        )
+    began = iso(first.when)[:16].replace("T", " ")
+    whole = not snapshot.is_shallow(house.vault.repo)
+    return NotFound(
+        f"nothing was known at {shown(text)}: the history of this vault begins on {began}",
+        hint="Name a later day."
+        if whole
+        else "This clone holds only the end of it; `git fetch --unshallow` brings the rest.",
+    )

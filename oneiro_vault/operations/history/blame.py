@@ -1,11 +1,11 @@
-"""`blame`: every paragraph of a memory with the commit that last changed it, who made that, when it
-was learned and what it is dated itself."""
+"""`blame`: every paragraph of a memory with the commit that last changed it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import cast
 
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
@@ -13,7 +13,7 @@ from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.merge import units
 from oneiro_vault.errors import InvalidInput, OneiroError, UnreadableNote
-from oneiro_vault.operations.history.revisions import iso
+from oneiro_vault.operations.history.as_of_view import iso
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.runtime import House
@@ -22,12 +22,9 @@ from oneiro_vault.vault.history.commit_log import Entry, Line
 
 
 def blame(house: House, id: str) -> answers.Blame:
-    """Who said what in a memory (forgotten ones too), and since when: its title and paragraphs.
-
-    Of each piece: `learned` is the date of the commit, `dated` the memory's own date of that
-    version, null where it gave none; `commit` is null for what is on disk only; `source` is the
-    memory whose very words these are, among those it was made of.
-    """
+    """The title and paragraphs of a memory (forgotten ones too). `learned`: the date of the commit,
+    `dated`: the memory's own date of that version; `commit` is null for what is on disk only;
+    `source`: the memory it was made of whose very words these are."""
     subject = _subject(house, id)
     lines = house.vault.history.blame(subject.path, subject.data, subject.start)
     entries = {
@@ -90,7 +87,6 @@ def _subject(house: House, text: str) -> _Subject:
 def _paragraphs(
     subject: _Subject, shown: bytes, lines: Sequence[Line]
 ) -> Iterator[tuple[int, str, Sequence[Line]]]:
-    """The title (as -1, unless the body begins with it) and the paragraphs, each with its lines."""
     text, title = yaml_block.decode(shown), subject.now.title
     start = max(text.rfind(subject.now.body), 0)
     lead, found = units.split(subject.now.body)
@@ -106,24 +102,19 @@ def _paragraphs(
 
 
 def _folded(text: str) -> str:
-    """As it is compared: how its lines are broken says nothing."""
     return " ".join(text.split())
 
 
 def _origin(house: House, line: Line, entries: Mapping[str, Entry]) -> answers.Origin:
     entry = entries.get(line.commit)
-    return {
+    found = {
         "commit": entry.commit if entry else None,
         "learned": iso(entry.when) if entry else None,
         "dated": _dated(house, line) if entry else None,
-        "op": (entry and entry.op) or None,
-        "actor": (entry and entry.actor) or None,
-        "author": (entry and entry.author) or None,
-        "run": (entry and entry.run) or None,
-        "loop": (entry and entry.loop) or None,
-        "judge": (entry and entry.judge) or None,
-        "reason": (entry and entry.reason) or None,
     }
+    told = ("op", "actor", "author", "run", "loop", "judge", "reason")
+    found |= {name: getattr(entry, name, None) or None for name in told}
+    return cast("answers.Origin", found)
 
 
 def _dated(house: House, line: Line) -> str | None:
@@ -140,7 +131,6 @@ def _dated(house: House, line: Line) -> str | None:
 
 
 def _version(house: House, commit: str, path: str) -> Memory:
-    """Raises UnreadableNote, also where there was none."""
     entry = house.vault.repo.entry(commit, path) if commit else None
     if entry is None:
         raise UnreadableNote(f"{path} is not there")
@@ -148,8 +138,6 @@ def _version(house: House, commit: str, path: str) -> Memory:
 
 
 def _sources(house: House, note: Memory) -> Iterator[tuple[answers.Source, list[str]]]:
-    """What the memory was made of and what it replaced, by name, with the paragraphs they
-    say."""
     for relation in ("derived_from", "supersedes"):
         for ident in getattr(note, relation):
             rows = house.index.get(ident) if len(ident) >= 4 else []

@@ -1,5 +1,4 @@
-"""`pr-summary`: what a branch would change in the memory, as Markdown that a person reviews in a
-minute."""
+"""`pr-summary`: what a branch would change in the memory, as Markdown."""
 
 from __future__ import annotations
 
@@ -7,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from oneiro_vault import answers
+from oneiro_vault.api import Progress
 from oneiro_vault.core.markdown.orientation import units
 from oneiro_vault.core.markdown.word_diff import cell, marked
 from oneiro_vault.core.memory import Memory
-from oneiro_vault.operations.history.compare import ALIVE, Comparison, Pair, compare, said
-from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.operations.history.diff import ALIVE, Comparison, Pair, compare, said
+from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.recall.request import Asked
 from oneiro_vault.recall.search import Search
 
@@ -29,11 +29,8 @@ def pr_summary(
     range: str,  # noqa: A002 - the parameter is published
     progress: Progress = quiet,
 ) -> answers.PullRequest:
-    """What the commits of `range` (BASE..HEAD) believe, revise, merge, retire and contradict, as
-    tables; changes nothing.
-
-    Raises InvalidInput for a range that is none.
-    """
+    """What the commits of `range` (BASE..HEAD) change, as tables. Raises InvalidInput for a range
+    that is none."""
     found = compare(house, range)
     tables = _tables(found)
     recall = _probed(house, found, progress)
@@ -47,7 +44,6 @@ def pr_summary(
 
 
 def _page(found: Comparison, tables: dict[str, Table], recall: str) -> str:
-    """All of it, with as many rows a table as there is room for."""
     rows = ROWS
     while True:
         shown = [_table(name, *table, rows) for name, table in tables.items() if table[1]]
@@ -61,7 +57,6 @@ Table = tuple[Sequence[str], list[Sequence[str]]]
 
 
 def _tables(found: Comparison) -> dict[str, Table]:
-    """Heading -> (columns, rows). Orientation has a table of its own."""
     rows: dict[str, list[Sequence[str]]] = {name: [] for name in _COLUMNS}
     for key, pair in found.pairs.items():
         if pair.contradicted:
@@ -135,7 +130,6 @@ def _origin(note: Memory) -> str:
 
 
 def _heir(found: Comparison, pair: Pair) -> str:
-    """What took its place, by title where the range has it."""
     ident = pair.now.superseded_by
     heir = found.pairs.get(ident)
     return _name(heir.now) if heir else f"`{cell(ident, 12)}`" if ident else ""
@@ -150,8 +144,6 @@ def _fate(found: Comparison, pair: Pair) -> str:
 
 
 def _block(found: Comparison, key: str, pair: Pair) -> tuple[str, str]:
-    """Before and after of one orientation note; only words that are always loaded count as
-    there."""
     before, after = (side.get(key) for side in found.blocks)
     was = cell(before.body) if before else "not loaded"
     if before and after:
@@ -193,16 +185,10 @@ def _table(name: str, columns: Sequence[str], rows: list[Sequence[str]], most: i
 
 
 # -- recall
-# --------------------------------------------------------------------------------------------------
 
 
 def _probed(house: House, found: Comparison, progress: Progress) -> answers.ProbeCount | None:
-    """Is what changed found by its title, it or what took its place? Only the index of this very
-    commit can tell.
-
-    Whoever asks finds what has faded as well, as the recall gate of the loops does: that a memory
-    is old is not this branch's doing.
-    """
+    """Finds what has faded as well: that a memory is old is not this branch's doing."""
     if found.head != house.vault.head():
         return None
     house.converge()
@@ -240,7 +226,6 @@ def _found(house: House, search: Search, title: str, idents: set[str]) -> bool:
 
 
 def _recall(found: Comparison, probed: answers.ProbeCount | None) -> str:
-    """What it does to recall, by the reports of the runs and by asking now."""
     lines = []
     if found.reports:
         probes, before, after, dropped = (

@@ -1,5 +1,4 @@
-"""How much of one memory is left: its curve so far, as its uses made it, and as it will go on if
-nobody looks."""
+"""How much of one memory is left: its curve so far, and as it will go on if nobody looks."""
 
 from __future__ import annotations
 
@@ -24,9 +23,8 @@ BEFORE: Final = 90
 
 
 def strength(house: House, id: str, days: int = 30) -> answers.Strength:
-    """The curve of one memory from when it was learned (90 days ago at most) to `days` ahead. Not a
-    use of it."""
-    if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= LONGEST:
+    """The curve of one memory, from 90 days ago at most to `days` ahead. Not a use of it."""
+    if not 1 <= days <= LONGEST:
         raise InvalidInput(f"days must be a whole number from 1 to {LONGEST}, not {shown(days)}")
     row = house.resolve(id)
     known = house.remembered()
@@ -71,7 +69,6 @@ def _looks(row: Row, known: Remembered) -> tuple[list[float], float | None]:
 def _points(
     row: Row, known: Remembered, looks: Sequence[float], learned: float | None, days: int
 ) -> list[answers.Point]:
-    """What was left at equal distances of time; the curve rises with every use."""
     first = min([known.now, *looks, *([learned] if learned is not None else [])])
     start, end = max(first, known.now - BEFORE * curve.DAY), known.now + days * curve.DAY
     found: list[answers.Point] = []

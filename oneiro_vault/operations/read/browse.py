@@ -1,11 +1,10 @@
-"""Notes as files in folders, for programs that think in paths: looking at one, and giving a note
-another place."""
+"""Notes as files in folders, for programs that think in paths."""
 
 from __future__ import annotations
 
 import posixpath
 from hashlib import sha256
-from typing import Final
+from typing import Final, cast
 
 from oneiro_vault import answers
 from oneiro_vault.core import picture
@@ -24,12 +23,8 @@ MOST: Final = 1_000
 
 
 def browse(house: House, path: str = "") -> answers.Browsed:
-    """What is at a path of the vault ("" is the whole of it): a folder's `entries`, two levels
-    deep, or a note as `note`.
-
-    Reading a note counts as a use, once a day. Raises NotFound, or UnsafePath for a path that is
-    none.
-    """
+    """What is at a path of the vault ("": all): a folder's `entries`, two levels deep, or a `note`,
+    which counts as a use, once a day. Raises NotFound or UnsafePath."""
     house.converge()
     row = house.index.by_path(checked(path)) if path else None
     if row is not None:
@@ -52,25 +47,13 @@ def browse(house: House, path: str = "") -> answers.Browsed:
 def _note(house: House, row: Row) -> answers.BrowsedNote:
     data, known, notice = served(house, row)
     note_use(house, row, house.remembered())
-    return {
-        "id": row.handle,
-        "body": known.body,
-        "sha256": sha256(data).hexdigest(),
-        "type": known.type,
-        "title": known.title,
-        "created": known.created,
-        "timestamp": known.timestamp,
-        "source": known.source,
-        "trust": known.trust,
-        "status": known.status,
-        "core": known.core,
-        "notice": notice,
-    }
+    found = {"id": row.handle, "body": known.body, "sha256": sha256(data).hexdigest()}
+    keys = ("type", "title", "created", "timestamp", "source", "trust", "status", "core")
+    found |= {name: getattr(known, name) for name in keys}
+    return cast("answers.BrowsedNote", {**found, "notice": notice})
 
 
 def _entries(house: House, prefix: str) -> list[answers.Entry]:
-    """Notes and folders below `prefix` by name; a folder's name ends with `/`, its bytes are those
-    of all its notes."""
     found: dict[str, answers.Entry] = {}
     for row in house.index.list(limit=10_000_000):
         if not row.path.startswith(prefix) or hidden(row.path):
@@ -96,12 +79,9 @@ def _entries(house: House, prefix: str) -> list[answers.Entry]:
 
 
 def move(house: House, id: str, path: str, actor: str = "user") -> answers.Moved:
-    """Give a note another path, in one commit; its bytes and its id stay.
-
-    A machine may not move what a person has ratified, what others link to, or what shows pictures
-    to another folder: links would lead nowhere. Raises InvalidInput, StaleMemory when something is
-    there already, or UnsafePath.
-    """
+    """Give a note another path, in one commit; its bytes and its id stay. A machine may not move
+    what a person has ratified, or what links would lead nowhere by. Raises InvalidInput,
+    UnsafePath, StaleMemory when something is there already."""
     row, target = house.resolve(id), note_path(path)
     if row.path == target:
         raise InvalidInput(f"{shown(target, 120)} is where it is", kept=KEPT)
@@ -138,7 +118,6 @@ def move(house: House, id: str, path: str, actor: str = "user") -> answers.Moved
 
 
 def _leads_elsewhere(body: str) -> bool:
-    """Does it hold links that mean something else in another folder?"""
     if picture.references(body):
         return True
     targets = [link.target for link in parser.parse(body).links]

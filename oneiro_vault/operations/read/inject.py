@@ -1,5 +1,5 @@
-"""What is put before a model with a person's words, unasked: the few memories that bear on them
-beyond doubt, or nothing."""
+"""What is put before a model with a person's words, unasked: the few memories that bear on them, or
+nothing."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ LIMIT: Final = 8_000
 """UTF-16 code units of one injection: clients cut at 10,000 and then show a file name instead."""
 _CANDIDATES: Final = 8
 _LONGEST: Final = 4_000
-"""Characters of a prompt that are asked about: what comes after is a log or a file that was
-pasted."""
+"""Characters of a prompt that are asked about: what comes after is a log or a file."""
 _WHOLE: Final = 200
 """Tokens up to which a note is shown as a whole; of a longer one the passage that fits."""
 _MARK: Final = "…"
@@ -37,13 +36,14 @@ def inject(
     project: str | None = None,
 ) -> answers.Injected:
     """The memories that strictly fit a prompt, quoted, in at most `tokens`; `text` is empty when
-    none does. Reinforces nothing.
+    none does. Reinforces nothing. An empty prompt only says that a conversation begins.
 
-    An empty prompt only says that a conversation begins. What is in the conversation already stays
-    out: memories of that `session`, and those whose ids are `known`. So do captures: a prompt would
-    get its own earlier wording back; the facts made of them answer for them.
+    What is in the conversation already stays out: memories of that `session`, and those whose ids
+    are `known`. So do captures: a prompt would get its own earlier wording back.
     """
-    tokens = _checked(house, prompt, tokens, known)
+    tokens = house.settings["inject.tokens"] if tokens is None else tokens
+    if tokens < 0:
+        raise InvalidInput(f"tokens must be a whole number, 0 or more, not {shown(tokens)}")
     house.attend()
     if not tokens or not analyse(prompt[:_LONGEST]).words:
         return _answer([], None)
@@ -68,7 +68,6 @@ def inject(
 
 
 def _in_order(rows: Sequence[Row], found: Sequence[Found]) -> list[Row]:
-    """As the search has it: what was replaced before what replaced it."""
     kept = {row.handle for row in rows}
     return [one.row for one in found if one.row.handle in kept]
 
@@ -76,8 +75,7 @@ def _in_order(rows: Sequence[Row], found: Sequence[Found]) -> list[Row]:
 def _newest_first(
     rows: Sequence[Row], new: Mapping[str, Found], later: Mapping[str, str]
 ) -> list[Row]:
-    """Nothing goes in without what says the same of a later day, and that goes first; what the
-    conversation has of it already suffices."""
+    """Nothing goes in without what says the same of a later day."""
     found: dict[str, Row] = {}
     for row in rows:
         newer = later.get(row.handle, "")
@@ -88,19 +86,7 @@ def _newest_first(
     return list(found.values())
 
 
-def _checked(house: House, prompt: str, tokens: int | None, known: Sequence[str]) -> int:
-    if not isinstance(prompt, str):
-        raise InvalidInput(f"a prompt must be text, not {shown(prompt)}")
-    if isinstance(known, str) or not all(isinstance(one, str) for one in known):
-        raise InvalidInput("known must be a list of ids")
-    tokens = house.settings["inject.tokens"] if tokens is None else tokens
-    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
-        raise InvalidInput(f"tokens must be a whole number, 0 or more, not {shown(tokens)}")
-    return tokens
-
-
 def _is_news(row: Row, session: str | None, known: set[str], past: bool) -> bool:
-    """Orientation is there from the beginning, and what was said in this conversation as well."""
     of_use = row.status == "active" or (past and row.status == "superseded")
     return (
         of_use
@@ -113,7 +99,6 @@ def _is_news(row: Row, session: str | None, known: set[str], past: bool) -> bool
 def _pieces(
     house: House, query: str, vector: Vectors | None, rows: Sequence[Row]
 ) -> list[tuple[str, str]]:
-    """(id, words) of each row."""
     keys = [row.key for row in rows]
     bodies = house.index.bodies(keys)
     long = [key for key in keys if estimate(bodies.get(key, "")) > _WHOLE]
@@ -132,8 +117,6 @@ def _pieces(
 
 
 def _quoted(row: Row, words: str) -> str:
-    """The memory with its title, unless it begins with it, as data; never more than _WHOLE
-    tokens."""
     words = shorten(words, _WHOLE) or row.description
     title = row.title.removesuffix("…").strip()
     head = "" if " ".join(words.split()).lstrip("#>-* ").startswith(title) else f"{row.title}\n"
@@ -150,8 +133,6 @@ def _quoted(row: Row, words: str) -> str:
 def _fitting(
     pieces: Sequence[tuple[str, str]], tokens: int, later: Mapping[str, str]
 ) -> list[tuple[str, str]]:
-    """As many as fit into the budget and the limit, the clearest first; never a part of one, and
-    none without its `later` one."""
     left, room = tokens - estimate(PREFACE), LIMIT - len(PREFACE)
     kept: list[tuple[str, str]] = []
     for ident, text in pieces:

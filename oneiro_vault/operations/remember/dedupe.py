@@ -1,5 +1,4 @@
-"""What a request to remember says that the vault knows already: by its id, by the very same words,
-or in other words."""
+"""What a request to remember says that the vault knows already."""
 
 from __future__ import annotations
 
@@ -18,12 +17,9 @@ from oneiro_vault.operations.remember.drafts import KEPT, Draft
 from oneiro_vault.operations.runtime import House
 
 _LOOKED_AT: Final = 8
+"""Memories that hold all words of a new one and are compared with it: the shortest."""
 _DUPLICATE: Final = 0.85
 """Word overlap at which a new memory is the same one again."""
-"""Memories that hold all words of a new one and are compared with it: the shortest, for they say
-least besides."""
-
-
 SHARED: Final = 0.5
 NEAR: Final = 0.8
 """Share of their words, or cosine with a passage, from which two memories are much alike: named are
@@ -33,11 +29,8 @@ NEAR: Final = 0.8
 
 class Already:
     """Looks up drafts. `importing`: many at once, or a stream of them; then what was forgotten
-    stays forgotten.
-
-    `taken`: ids that this stream was answered with before. Equal turns of one conversation are
-    different events, so each of them meets another memory, or none.
-    """
+    stays forgotten. `taken`: ids that this stream was answered with before: equal turns of a
+    conversation are different events, so each meets another memory, or none."""
 
     def __init__(self, house: House, importing: bool, taken: Collection[str] = ()) -> None:
         self._house = house
@@ -64,8 +57,6 @@ class Already:
         return found, refused
 
     def _holder(self, draft: Draft, same: Collection[Row]) -> Row | None:
-        """The memory that has the id the caller chose. Raises InvalidInput when it says something
-        else."""
         rows = (
             [row for row in self._house.index.get(draft.id) if row.id == draft.id]
             if draft.named
@@ -115,7 +106,7 @@ class Already:
 
     def in_other_words(self, draft: Draft) -> Row | None:
         """An active memory of the same type that already says all of this. Events of a session
-        never do: another day is news."""
+        never do."""
         words = set(analyse(draft.body).words)
         if len(words) < 3 or "session" in draft.meta:
             return None
@@ -127,12 +118,9 @@ class Already:
 
 
 def nearest(house: House, draft: Draft) -> Row | None:
-    """The active memory of its type that reads most like `draft`, when one does: named to whoever
-    stores it, never decided by.
-
-    By its words, and by meaning while the model is loaded. None for a turn of a conversation, which
-    is news.
-    """
+    """The active memory of its type that reads most like `draft`, by words and, while the model is
+    loaded, meaning: named to whoever stores it, never decided by. None for a turn of a
+    conversation."""
     if "session" in draft.meta:
         return None
     words = analyse(draft.body)
@@ -159,8 +147,7 @@ def _overlap(one: set[str], other: set[str]) -> float:
 
 
 def fits(draft: Draft, when: float | None, session: str) -> bool:
-    """May a memory of that date and session be the one that `draft` says again? The same words on
-    another day are another event."""
+    """May a memory of that date and session be the one that `draft` says again?"""
     if draft.dated and memories.epoch(draft.meta["created"]) != when:
         return False
     return not draft.session or draft.session == session
@@ -185,11 +172,8 @@ def repeated(drafts: Mapping[int, Draft]) -> dict[int, int]:
 
 
 def durable(house: House, row: Row) -> str:
-    """sha256 of a memory's bytes in history, so that it may be acknowledged; a person's file that
-    is not there yet is committed first.
-
-    "" when that is not possible now.
-    """
+    """sha256 of a memory's bytes in history ("" when not possible now); a person's file that is not
+    there yet is committed first."""
     for _ in range(2):
         head = house.vault.past.heads([row.path]).get(row.path)
         if head is not None:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from difflib import get_close_matches
 from itertools import groupby
 from typing import Any, Final
 
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation.captures import KIND, SOURCE
 from oneiro_vault.core.frontmatter import fields, yaml_block
-from oneiro_vault.core.memory import fingerprint
+from oneiro_vault.core.memory import STATUSES, TYPES, fingerprint
 from oneiro_vault.core.text.query import speaker_of
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import InvalidInput, UnreadableNote, UnsafePath, shown
-from oneiro_vault.operations.remember import images, note_types
-from oneiro_vault.operations.runtime import House
+from oneiro_vault.operations.remember import images
+from oneiro_vault.operations.runtime import House, new_id
 from oneiro_vault.vault.paths import checked, hidden
 
 KEPT: Final = "Nothing was written."
@@ -48,7 +48,7 @@ class Draft:
 
     @property
     def words(self) -> str:
-        """What is equal for the very same words (`core.text.equality`)."""
+        """What is equal for the very same words (`memory.fingerprint`)."""
         return fingerprint(self.meta["type"], self.meta["title"], self.body)
 
     def compose(self) -> bytes:
@@ -85,7 +85,7 @@ def draft(house: House, item: Mapping[str, Any], actor: str) -> Draft:
         "created" in meta,
         str(meta.get("session", "")),
     )
-    meta["type"] = note_types.checked(house, [meta.get("type", "semantic")], KEPT)[0]
+    meta["type"] = checked_types(house, [meta.get("type", "semantic")], KEPT)[0]
     meta.setdefault("id", new_id())
     meta.setdefault("title", title_of(text))
     meta.setdefault("source", actor)
@@ -108,11 +108,6 @@ def _redacted(house: House, value: Any) -> Any:
     if isinstance(value, str):
         return house.vault.secrets.redacted(value)
     return [_redacted(house, one) for one in value] if isinstance(value, list | tuple) else value
-
-
-def new_id() -> str:
-    """An id nobody has."""
-    return memories.make_id(secrets.randbits(60))
 
 
 def body_of(value: Any, limit: int) -> str:
@@ -154,10 +149,7 @@ def body_of(value: Any, limit: int) -> str:
 
 def concise(text: str, actor: str, before: int = 0) -> None:
     """Refuse what a model hands over as one memory and is a document; one of `before` characters
-    may grow. Raises InvalidInput.
-
-    A person's files and imports are as long as they are.
-    """
+    may grow. Raises InvalidInput."""
     if len(text) > LONGEST + before and actor != "user" and not actor.startswith("import:"):
         raise InvalidInput(
             f"the text has {len(text):,} characters; as one memory at most {LONGEST:,} are stored",
@@ -178,12 +170,10 @@ def title_of(text: str) -> str:
     return line[: TITLE_LENGTH - 1].rsplit(" ", 1)[0].rstrip(",;:- ") + "…"
 
 
-def moment(house: House, given: str | None = None) -> str:
-    """A date as RFC 3339 with an offset; now when none is given, the beginning of the span for
-    words such as `last March`."""
+def _moment(house: House, given: str) -> str:
+    """A date as RFC 3339 with an offset; the beginning of the span for words such as `last
+    March`."""
     now = datetime.fromtimestamp(house.clock()).astimezone()
-    if given is None:
-        return now.isoformat(timespec="seconds")
     normal = memories.moment(given)
     if normal:
         return normal
@@ -201,19 +191,18 @@ def moment(house: House, given: str | None = None) -> str:
 
 
 def _dates(house: House, meta: dict[str, Any]) -> None:
-    """Every date in one form. What happened long ago and is learned now says so: `timestamp` is
-    when it came in."""
+    """What happened long ago and is learned now says so: `timestamp` is when it came in."""
     for key in fields.DATES:
         if key in meta:
-            meta[key] = moment(house, meta[key])
-    meta.setdefault("created", moment(house))
+            meta[key] = _moment(house, meta[key])
+    meta.setdefault("created", house.now())
     if (memories.epoch(meta["created"]) or 0.0) < house.clock() - DAY:
-        meta.setdefault("timestamp", moment(house))
+        meta.setdefault("timestamp", house.now())
 
 
 def _permitted(meta: Mapping[str, Any], actor: str) -> None:
-    """What a caller may not claim: a person's ratification, an id (unless a person brings it
-    along), more trust than its source has."""
+    """What a caller may not claim: a person's ratification, an id, more trust than its source
+    has."""
     if meta.get("core"):
         raise InvalidInput(
             "core is given by a person to a note that is there", kept=KEPT, hint="Leave `core` out."
@@ -252,9 +241,8 @@ def describes(type_: str, actor: str, *texts: str) -> None:
     Raises InvalidInput."""
     if type_ != "orientation" or memories.trust_of(actor) != "model":
         return
-    from oneiro_vault.classify import (
-        orientation_gate,
-    )  # with a model that takes a third of a second to load, and few commands need it
+    # with a model that takes a third of a second to load, and few commands need it
+    from oneiro_vault.classify import orientation_gate
 
     if why := orientation_gate.prescribes("\n".join(texts)):
         hint = (
@@ -284,10 +272,7 @@ def note_path(path: Any) -> str:
 
 def conversations(drafts: Sequence[Draft]) -> None:
     """A conversation handed over turn by turn (`Name: …`, one date, several speakers) is one
-    session, even if nobody said so.
-
-    Its neighbours are what a turn is found by; without them "Yes, in June." answers no question.
-    """
+    session: without its neighbours "Yes, in June." answers no question."""
     for _, run in groupby(drafts, key=lambda one: (one.meta["created"], "session" in one.meta)):
         turns = list(run)
         speakers = [speaker_of(turn.body) for turn in turns]
@@ -302,8 +287,7 @@ def conversations(drafts: Sequence[Draft]) -> None:
 
 
 def number_turns(house: House, drafts: Sequence[Draft]) -> None:
-    """Memories of one session that share a date keep their order by `turn`, in the file, where it
-    survives any index."""
+    """Memories of one session that share a date keep their order by `turn`, in the file."""
     following: dict[str, int] = {}
     for one in drafts:
         session = one.meta.get("session")
@@ -313,3 +297,53 @@ def number_turns(house: House, drafts: Sequence[Draft]) -> None:
                 following[session] = max((row.turn or 0 for row in rows), default=0) + 1
             one.meta["turn"] = following[session]
             following[session] += 1
+
+
+UNTYPED = "note"
+"""What a note without a type counts as."""
+
+
+def checked_types(house: House, names: Sequence[str], kept: str = "") -> tuple[str, ...]:
+    """The types as the index spells them. Raises InvalidInput for one that no note has and we do
+    not know; while an index is still being built only where they are to be written (`kept`: what is
+    safe then)."""
+    wanted = tuple(name.strip().lower() for name in names)
+    if set(wanted) <= set(TYPES) or (
+        house.backlog and not kept
+    ):  # what is not indexed yet may have it
+        return wanted
+    types = list(dict.fromkeys((*TYPES, UNTYPED, *house.index.types())))
+    for name in wanted:
+        if name not in types:
+            own = (
+                f"A type of your own begins with a note that you write by hand, with `type: "
+                f"{name[:40]}` in its frontmatter."
+            )
+            raise InvalidInput(
+                f"there is no type {shown(name)} here{did_you_mean(name, types)}",
+                kept=kept,
+                hint=f"{_listed(types)} {own}",
+            )
+    return wanted
+
+
+def checked_statuses(names: Sequence[str]) -> tuple[str, ...]:
+    """The statuses in lower case. Raises InvalidInput for one there is not."""
+    wanted = tuple(name.strip().lower() for name in names)
+    for name in wanted:
+        if name not in STATUSES:
+            raise InvalidInput(
+                f"there is no status {shown(name)}{did_you_mean(name, STATUSES)}",
+                hint=_listed(STATUSES),
+            )
+    return wanted
+
+
+def did_you_mean(name: str, names: Collection[str]) -> str:
+    """`; did you mean 'semantic'?` when something is close, else nothing."""
+    near = get_close_matches(name[:60], list(names), n=1, cutoff=0.75)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"One of: {', '.join(names[:20])}{' and more' if len(names) > 20 else ''}."

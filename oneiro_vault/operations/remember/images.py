@@ -1,28 +1,31 @@
 """Pictures of memories: taken in by what their bytes say, stored once under their hash, served in
-the size that is asked for.
-
-How large one is stands in its header and is checked before anything is decoded.
-"""
+the size that is asked for. The one room that knows Pillow, which is loaded when a picture comes."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256 as digest
-from typing import Any, Final
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiro_vault import answers
+from oneiro_vault.api import Progress
 from oneiro_vault.core import picture
 from oneiro_vault.core.picture import Kind, Reference
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, StaleMemory, shown
 from oneiro_vault.operations.read.readable import served
-from oneiro_vault.operations.remember.thumbnails import bearable, opened, sized
-from oneiro_vault.operations.runtime import House, Progress
+from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.change import Write
 from oneiro_vault.vault.worktree.attachments import Attachments
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 SIZES: Final = {"thumbnail": 240, "recall": 720, "full": 0}
 """Pixels of the longer edge; 0: as it is. Nothing is ever enlarged."""
@@ -33,8 +36,7 @@ _KEPT: Final = "Nothing was written."
 
 @dataclass(frozen=True)
 class Stored:
-    """A picture on its way in: its bytes as they will be stored, what they are, and words for those
-    who cannot see it."""
+    """A picture on its way in; `alt`: words for those who cannot see it."""
 
     data: bytes
     kind: Kind
@@ -58,7 +60,6 @@ class Stored:
 
 
 # -- taking in
-# --------------------------------------------------------------------------------------------------
 
 
 def received(house: House, given: Any) -> list[Stored]:
@@ -109,7 +110,6 @@ def _received(house: House, one: Any) -> Stored:
 
 
 def _decoded(data: Any, limit: int) -> bytes:
-    """Bytes of base64 (also of a `data:` URL), measured before they are decoded."""
     if not isinstance(data, str):
         raise InvalidInput("`data` must be the picture in base64")
     text = data.partition(",")[2] if data.startswith("data:") else data
@@ -140,8 +140,7 @@ def shown_in(body: str, note: str, pictures: Sequence[Stored]) -> str:
 
 
 def carried(old: str, new: str, note: str) -> str:
-    """The new body of a memory with the pictures that the old one showed: saying it anew is no
-    reason to lose them."""
+    """The new body of a memory with the pictures that the old one showed."""
     there = {one.sha256 for one in picture.references(new)}
     return _with(
         new,
@@ -173,7 +172,6 @@ def writes(house: House, pictures: Sequence[Stored]) -> list[Write]:
 
 
 # -- serving
-# --------------------------------------------------------------------------------------------------
 
 
 def of_note(house: House, body: str) -> list[answers.Picture]:
@@ -204,8 +202,6 @@ def image(house: House, id: str, size: str = "recall", sha256: str | None = None
         raise InvalidInput(f"there is no size {shown(size)}", hint=f"One of {', '.join(SIZES)}.")
     row = house.resolve(id)
     wanted = sha256 or ""
-    if not isinstance(wanted, str):
-        raise InvalidInput(f"sha256 must be text, not {shown(wanted)}")
     found = [
         one
         for one in picture.references(served(house, row)[1].body)
@@ -243,12 +239,11 @@ def _attachments(house: House) -> Attachments:
 
 
 # -- looking after
-# --------------------------------------------------------------------------------------------------
 
 
 def problems(house: House, progress: Progress) -> Iterator[tuple[str, str, str]]:
-    """(path, code, message): files that are not what their names promise, and notes that show what
-    is not here."""
+    """(path, code, message): files that are not what their names promise, and what is shown and not
+    here."""
     for path, message in _attachments(house).damaged(progress):
         yield path, "attachment-damaged", message
     for path, body in house.index.with_pictures():
@@ -264,3 +259,96 @@ def unused(house: House, mentioned: set[str]) -> list[str]:
         for path in _attachments(house).paths()
         if path.split("/")[2].partition(".")[0] not in mentioned
     ]
+
+
+FOLDER: Final = "thumbs"
+"""With the indexes, so that it may be deleted at any time."""
+_FORMATS: Final = {
+    "image/png": "PNG",
+    "image/jpeg": "JPEG",
+    "image/webp": "WEBP",
+    "image/gif": "GIF",
+}
+_QUALITY: Final = 85
+
+
+def bearable(kind: Kind, limit: int) -> None:
+    """Raise InvalidInput for more pixels than may be decoded."""
+    if kind.pixels > limit:
+        raise InvalidInput(
+            f"the picture has {kind.width:,} × {kind.height:,} pixels; up to {limit:,} are decoded",
+            kept=_KEPT,
+            hint="Make it smaller.",
+        )
+
+
+def sized(house: House, sha256: str, data: bytes, kind: Kind, edge: int) -> tuple[bytes, Kind]:
+    """The picture with its longer edge at most `edge`; made once and kept with the indexes."""
+    if not edge or max(kind.width, kind.height) <= edge:
+        return data, kind
+    bearable(kind, house.settings["images.pixels"])
+    mime = "image/png" if kind.mime == "image/gif" else kind.mime
+    place = house.index.folder / FOLDER / f"{sha256}-{edge}.{picture.EXTENSIONS[mime]}"
+    with suppress(OSError):
+        small = place.read_bytes()
+        known = picture.sniff(small)
+        if known is not None and max(known.width, known.height) <= edge:
+            return small, known
+    small = _scaled(data, kind, edge, _FORMATS[mime])
+    known = picture.sniff(small)
+    assert known is not None, "we wrote it"
+    with suppress(OSError):
+        _put(place, small)
+    return small, known
+
+
+def _put(place: Path, data: bytes) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    temp = place.with_name(f".{secrets.token_hex(6)}")
+    try:
+        temp.write_bytes(data)
+        temp.replace(place)
+    finally:
+        temp.unlink(missing_ok=True)
+
+
+def opened(data: bytes, kind: Kind, edge: int) -> Image:
+    """The decoded first frame, a JPEG no finer than twice `edge` needs. Raises InvalidInput."""
+    from PIL import Image
+
+    try:
+        found = Image.open(BytesIO(data), formats=[_FORMATS[kind.mime]])
+        if found.width * found.height > kind.pixels:
+            raise ValueError("its header lies about its size")
+        found.draft(None, (2 * edge, 2 * edge))
+        found.load()
+    except Exception as error:  # whatever a decoder makes of bytes from anywhere
+        raise InvalidInput(
+            f"the picture cannot be decoded: {error}",
+            kept=_KEPT,
+            hint="Save it anew in any image program.",
+        ) from error
+    return found
+
+
+def _scaled(data: bytes, kind: Kind, edge: int, form: str) -> bytes:
+    from PIL import Image, ImageOps
+
+    found = opened(data, kind, edge)
+    profile = found.info.get("icc_profile")
+    upright = ImageOps.exif_transpose(found)
+    if upright.mode not in ("RGB", "RGBA", "L", "LA"):
+        upright = upright.convert(
+            "RGBA" if "transparency" in found.info or upright.mode in ("P", "PA") else "RGB"
+        )
+    upright.thumbnail((edge, edge), Image.Resampling.LANCZOS)
+    if form == "JPEG" and upright.mode not in ("RGB", "L"):
+        upright = upright.convert("RGB")
+    out = BytesIO()
+    upright.save(
+        out,
+        form,
+        quality=_QUALITY,
+        icc_profile=profile if upright.mode in ("RGB", "RGBA") else None,
+    )
+    return out.getvalue()

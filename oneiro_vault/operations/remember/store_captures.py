@@ -1,5 +1,5 @@
-"""Conversations on their way into the vault: stored whole as episodes, once, also out of the spool
-that hooks leave them in."""
+"""Conversations on their way into the vault: stored whole as episodes, once, also out of the
+spool."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from oneiro_vault import answers
 from oneiro_vault.capture import conversation_state, markers, spool, transcripts
-from oneiro_vault.core.conversation.captures import KIND, OWN, SOURCE, TYPE
+from oneiro_vault.core.conversation.captures import ENCODED, KIND, OWN, REFLECTION, SOURCE, TYPE
+from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.memory import epoch, fingerprint
 from oneiro_vault.errors import InvalidInput, OneiroError, shown
-from oneiro_vault.operations.read import recall_show
+from oneiro_vault.index.base import Row
+from oneiro_vault.index.store import Index
 from oneiro_vault.operations.remember import write
-from oneiro_vault.operations.remember.pending_captures import waiting
 from oneiro_vault.operations.runtime import House
 
 LOG = logging.getLogger("oneiro.capture")
 _STORING = threading.Lock()
-"""Looking for a twin and storing are one step: the background and a request may hold the same
-capture."""
+"""The background and a request may hold the same capture."""
 
 
 def capture(
@@ -40,20 +41,18 @@ def capture(
     actor: str = SOURCE,
 ) -> answers.Captured:
     """Store what was said, whole, as an episode that waits for encoding; private parts are gone
-    before anything is written.
+    before anything is written. The same words of the same session are stored once.
 
-    `kind`: compaction, session, turns or note. `cwd`: where it took place; its name is the project
-    when none is given. The same words of the same session are stored once. A person's own note
-    (`actor` is `user`) is trusted as theirs, everything else as words from outside. A text larger
-    than a note may be becomes several, in order: `captures` has them all, and the answer itself is
-    the first.
+    `kind`: compaction, session, turns or note. `cwd`: its name is the project when none is given. A
+    person's own note (`actor` is `user`) is trusted as theirs, everything else as words from
+    outside. A large text becomes several `captures`, the answer itself the first.
     """
     if kind not in transcripts.KINDS:
         raise InvalidInput(
             f"kind must be one of {', '.join(transcripts.KINDS)}, not {shown(kind)}",
             kept="Nothing was written.",
         )
-    if not isinstance(text, str) or not text.strip():
+    if not text.strip():
         raise InvalidInput(
             "there is nothing to capture", kept="Nothing was written.", hint="Give a text."
         )
@@ -126,8 +125,8 @@ def _stored(
 
 
 def _twin(house: House, item: dict[str, Any], session: str) -> answers.CaptureRow | None:
-    """The capture with these very words of that session, also one that a person has forgotten
-    since: it does not come back by itself."""
+    """The capture with these words of that session, also a forgotten one: it does not come back by
+    itself."""
     words = fingerprint(TYPE, item["title"], item["text"])
     for row in house.index.same({words}).get(words, []):
         if row.session == session:
@@ -137,28 +136,22 @@ def _twin(house: House, item: dict[str, Any], session: str) -> answers.CaptureRo
 
 
 # -- what waits for encoding
-# --------------------------------------------------------------------------------------------------
 
 
 def captures(house: House) -> answers.Waiting:
-    """Episodes that came from captures and reflections and have not become memories yet, oldest
-    first."""
+    """Episodes of captures and reflections that have not become memories yet, oldest first."""
     house.converge()
     known = house.remembered()
-    return {"schema": 1, "waiting": [recall_show.line(known, row) for row in waiting(house)]}
+    return {"schema": 1, "waiting": [known.line(row) for row in waiting(house)]}
 
 
 # -- the spool
-# --------------------------------------------------------------------------------------------------
 
 
 def collect(house: House) -> answers.Collected:
-    """Store what hooks left in the spool. An entry goes only when the vault has committed it; one
-    nobody can store is set aside.
-
-    Conversations that never ended join in. An owner loads its model meanwhile: whoever lets it
-    collect is about to ask.
-    """
+    """Store what hooks left in the spool, and conversations that never ended. An entry goes only
+    when the vault has committed it; one nobody can store is set aside. An owner loads its model
+    meanwhile."""
     state = str(house.vault.folder)
     folder, now = spool.folder_of(state), house.clock()
     house.attend()
@@ -177,8 +170,7 @@ def collect(house: House) -> answers.Collected:
 
 
 def _pick_up_abandoned(state: str, folder: str, now: float) -> None:
-    """First into the spool: from there on they are like any other. A disk that is full keeps them
-    where they are."""
+    """A disk that is full keeps them where they are."""
     with suppress(OSError):
         for entry in conversation_state.abandoned(state, now):
             session = conversation_state.Session(state, entry["session"])
@@ -192,8 +184,7 @@ def left(house: House) -> bool:
 
 
 def _picked_up(house: House, path: str) -> int:
-    """Store one entry; 1 when it became a memory. Raises OneiroError when the vault cannot be
-    written now: the entry stays."""
+    """1 when it became a memory. Raises OneiroError when the vault cannot be written now."""
     try:
         entry = spool.load(path)
         if entry is None:
@@ -219,7 +210,6 @@ def _picked_up(house: House, path: str) -> int:
 
 
 def _advance(house: House, entry: dict[str, Any]) -> None:
-    """A hook that died before it noted how far it came must not capture the same words again."""
     session, transcript, end = entry.get("session"), entry.get("transcript"), entry.get("to")
     if isinstance(session, str) and isinstance(transcript, str) and isinstance(end, int):
         conversation_state.Session(str(house.vault.folder), session).advance(transcript, end)
@@ -230,8 +220,6 @@ class _NothingError(ValueError):
 
 
 def _with_text(entry: dict[str, Any]) -> dict[str, Any]:
-    """The entry with its words: a hook that had no time for a long transcript leaves only where
-    they stand."""
     if "text" in entry or not isinstance(entry.get("transcript"), str):
         return entry
     start, end = entry.get("from"), entry.get("to")
@@ -248,8 +236,6 @@ def _with_text(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _dated(entry: dict[str, Any], now: float) -> dict[str, Any]:
-    """The entry as of the last words in it: a client that stood open over night ends the day
-    after."""
     last = entry.get("last")
     said = epoch(last) if isinstance(last, str) else None
     return entry | {"when": last} if said is not None and said <= now else entry
@@ -290,3 +276,33 @@ def permission(folder: str) -> answers.CaptureHere:
         "project": found.project or None,
         "problem": found.problem or None,
     }
+
+
+_MOST: Final = 10_000_000
+_KNOWN: WeakKeyDictionary[Index, dict[str, bool]] = WeakKeyDictionary()
+"""sha256 of a file -> is it encoded? Reading thousands of notes for every count would cost
+seconds."""
+
+
+def waiting(house: House) -> list[Row]:
+    """Episodes that wait, oldest first, by the index as it is."""
+    asked: tuple[dict[str, str], ...] = ({"source": SOURCE}, {"tag": REFLECTION}, {"tag": OWN})
+    live = {
+        row.key: row
+        for where in asked
+        for row in house.index.list(type=TYPE, status="active", limit=_MOST, **where)
+    }
+    rows = [row for row in live.values() if not _encoded(house, row)]
+    return sorted(rows, key=lambda row: (row.when or 0.0, row.path))
+
+
+def _encoded(house: House, row: Row) -> bool:
+    known = _KNOWN.setdefault(house.index, {})
+    if row.sha256 not in known:
+        try:
+            known[row.sha256] = (
+                ENCODED in yaml_block.read(yaml_block.decode(house.vault.read(row.path)))[0]
+            )
+        except OneiroError:
+            return True  # nobody can encode what cannot be read; `status` lists it
+    return known[row.sha256]

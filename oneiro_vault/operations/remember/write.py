@@ -1,5 +1,4 @@
-"""Operations that change what is remembered. Each builds Changes and hands them to the vault's one
-door."""
+"""Operations that change what is remembered, through the vault's one door."""
 
 from __future__ import annotations
 
@@ -8,6 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from oneiro_vault import answers
+from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.errors import InvalidInput, OneiroError, StaleMemory
@@ -23,12 +23,10 @@ from oneiro_vault.operations.remember.drafts import (
     conversations,
     describes,
     draft,
-    moment,
-    new_id,
     number_turns,
     title_of,
 )
-from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.operations.runtime import House, new_id, quiet
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Receipt, Write
 from oneiro_vault.vault.purge.denylist import AGAIN
@@ -52,10 +50,9 @@ def remember(
     `duplicate_of`.
 
     One by itself is also compared in other words; several (or one of a stream: `dedupe` is "exact")
-    only by id and by their very words; False stores anything. `taken` are ids that the same stream
-    was answered with before. With `partial` a bad one does not stop the others: it is listed in
-    `rejected` by its position. With `near` the row of one by itself names in `near` the memory it
-    is most like.
+    only by id and by their very words; False stores anything. `taken`: ids that the same stream was
+    answered with before. `partial`: a bad one is in `rejected` and stops no other. `near`: name the
+    memory that one by itself is most like.
     """
     if not items:
         raise InvalidInput("there is nothing to remember", hint="Give a text.")
@@ -94,7 +91,6 @@ def remember(
 def _drafts(
     house: House, items: Sequence[Mapping[str, Any]], actor: str, progress: Progress
 ) -> tuple[dict[int, Draft], Refusals]:
-    """By position: the good ones, and what is wrong with the others."""
     good: dict[int, Draft] = {}
     bad: Refusals = {}
     for position, item in enumerate(items):
@@ -114,8 +110,8 @@ def _known(
     importing: bool,
     taken: Sequence[str],
 ) -> Results:
-    """What is there already; being remembered again is a use of a memory, unless a whole file of
-    them is read once more."""
+    """Being remembered again is a use of a memory, unless a whole file of them is read once
+    more."""
     already = Already(house, importing, taken)
     found, wrong = already.find(drafts)
     refused |= wrong
@@ -131,7 +127,6 @@ def _known(
 
 
 def _composed(drafts: Mapping[int, Draft], refused: Refusals) -> dict[int, Write]:
-    """The notes; why one cannot be written is added to `refused`."""
     notes: dict[int, Write] = {}
     for position, one in drafts.items():
         try:
@@ -157,8 +152,6 @@ def _written(
     partial: bool,
     progress: Progress,
 ) -> Receipt:
-    """Make the drafts durable, with `partial` also when others are `refused` (to which is added why
-    one cannot be written); adds rows to `results`."""
     notes = _composed(drafts, refused)
     while partial or not refused:
         notes = {position: note for position, note in notes.items() if position not in refused}
@@ -183,15 +176,14 @@ def _stored(
     actor: str,
     progress: Progress,
 ) -> Receipt:
-    """Commit the notes and index them; the receipt says by position which of them cannot be
-    written."""
     if not notes:
         return Receipt("")
     made = [drafts[position] for position in notes]
     titles = [one.meta["title"] for one in made]
     title = titles[0] if len(titles) == 1 else f"{len(titles)} memories"
     operation = Operation("remember", title, actor, memories=tuple(one.id for one in made))
-    pictures = images.writes(house, [picture for one in made for picture in one.pictures])
+    new = [picture for one in made for picture in one.pictures]
+    pictures = images.writes(house, new) if new else []
     again = [
         drafts[position].id
         for position, note in notes.items()
@@ -235,8 +227,8 @@ def reframe(
     reason: str = "",
     actor: str = "user",
 ) -> answers.Reframed:
-    """Replace what a memory says. The old words stay in history; a note that changed meanwhile gets
-    a proposal beside it instead."""
+    """Replace what a memory says; a note that changed meanwhile gets a proposal beside it
+    instead."""
     row = house.resolve(id)
     words = body_of(text, house.settings["notes.indexed_bytes"])
     data, known = house.load(row)
@@ -258,7 +250,7 @@ def reframe(
         title = title_of(
             body
         )  # a title taken from the first words must not go on saying what was retracted
-    changes: dict[str, object | None] = {"timestamp": moment(house)}
+    changes: dict[str, object | None] = {"timestamp": house.now()}
     changes |= {
         key: value
         for key, value in (("title", title), ("description", description))
@@ -298,12 +290,8 @@ def reframe(
 
 
 def _base(house: House, row: Row, data: bytes, given: str | None) -> str:
-    """sha256 of the text a change is based on: of the note as it is now, or of a version that was
-    given by its hash or its commit.
-
-    Raises InvalidInput for one that this memory never had: whoever names it has not read this
-    memory.
-    """
+    """Raises InvalidInput for one that this memory never had: whoever names it has not read this
+    memory."""
     now = sha256(data).hexdigest()
     wanted = now if given is None else given.strip().lower()
     if wanted == now:
@@ -335,12 +323,11 @@ def _base(house: House, row: Row, data: bytes, given: str | None) -> str:
 
 
 def _proposal(house: House, row: Row, body: str, actor: str) -> Draft:
-    """The same words as a pending note of their own, inert until a person decides."""
     meta: dict[str, Any] = {
         "id": new_id(),
         "type": row.type,
         "title": f"Proposed: {row.title}",
-        "created": moment(house),
+        "created": house.now(),
         "source": actor,
         "supersedes": [row.handle],
         "status": "pending",
@@ -392,11 +379,8 @@ def undo(
     actor: str = "user",
 ) -> answers.Undone:
     """Bring back the exact bytes from before one commit, a whole run of a loop, or all that came
-    from a source, as a new commit.
-
-    Of a run and of a source (an import, a session, an actor) what somebody else changed since
-    stays; `left` names it.
-    """
+    from a source (an import, a session, an actor). `left`: what somebody else changed since, which
+    stays."""
     named = [one for one in (commit, run, source) if one is not None]
     if len(named) != 1:
         raise InvalidInput(
@@ -424,8 +408,6 @@ def undo(
 
 
 def _undo_run(house: House, run: str, actor: str) -> tuple[list[Receipt], Mapping[str, str]]:
-    """All of it in one commit; where notes changed since, what still stands. Raises StaleMemory
-    when nothing does."""
     try:
         return [house.vault.undo_run(run, actor)], {}
     except StaleMemory:
@@ -436,7 +418,6 @@ def _undo_run(house: House, run: str, actor: str) -> tuple[list[Receipt], Mappin
 
 
 def _source(name: str) -> str:
-    """A person's own work is no source that one command takes back."""
     name = name.strip()
     if name in ("", "user"):
         raise InvalidInput(

@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import pytest
 
-from oneiro_vault.index.keyword.chunking import (
+from oneiro_vault.index.keyword.chunk_rows import (
     CONTEXT_TEXT_SPAN,
     CONTEXT_VECTOR_SPAN,
     Chunk,
     chunk,
+    chunk_header,
     context_text,
-    header,
 )
 from tests.box import patient
 
@@ -151,9 +151,9 @@ def test_a_huge_note_takes_linear_time(unit: str) -> None:
 
 
 def test_header_is_title_and_date() -> None:
-    assert header("  A\n title ", "2024-05-01") == "A title · 2024-05-01"
-    assert header("x" * 200, "") == "x" * 80
-    assert header("", "") == ""
+    assert chunk_header("  A\n title ", "2024-05-01") == "A title · 2024-05-01"
+    assert chunk_header("x" * 200, "") == "x" * 80
+    assert chunk_header("", "") == ""
 
 
 def test_context_is_the_episode_between_its_neighbours() -> None:

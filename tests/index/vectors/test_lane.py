@@ -12,8 +12,8 @@ import pytest
 from oneiro_vault.index.base import Vectors
 from oneiro_vault.index.embed.embedders import HashEmbedder
 from oneiro_vault.index.store import Index
-from oneiro_vault.index.vectors import exact as lanes
-from oneiro_vault.index.vectors.exact import Lane
+from oneiro_vault.index.vectors import vector_cache as lanes
+from oneiro_vault.index.vectors.vector_cache import Lane
 from tests.index.conftest import Notes
 
 Open: TypeAlias = Callable[..., Index]

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from oneiro_vault.index.keyword import sessions
+from oneiro_vault.index.keyword import chunk_rows
 from oneiro_vault.index.store import Index
 from tests.index.conftest import Notes
+from tests.index.contents import dump
 
 Open = Callable[..., Index]
 
 
 def context(index: Index, path: str) -> str:
-    return str(dict(index.dump()["context"]).get(path, ""))
+    return str(dict(dump(index)["context"]).get(path, ""))
 
 
 def order(index: Index, session: str) -> list[str]:
-    keys = [turn.key for turn in sessions.turns(index._database.reading(), session)]
+    keys = [turn.key for turn in chunk_rows.turns(index._database.reading(), session)]
     rows = index.rows(keys)
     return [rows[key].path for key in keys]
 
@@ -67,7 +68,7 @@ def test_pending_turns_are_nobodys_neighbours(vault: Notes, open_index: Open) ->
     index = open_index()
     index.refresh()
     assert "three" in context(index, "0.md")
-    assert "secret" not in str(index.dump()["context"]) + str(index.dump()["whole"])
+    assert "secret" not in str(dump(index)["context"]) + str(dump(index)["whole"])
     first, last = index.by_path("0.md"), index.by_path("2.md")
     assert first is not None
     assert last is not None
@@ -97,5 +98,5 @@ def test_a_session_that_ends_leaves_nothing(vault: Notes, open_index: Open) -> N
     for name in ("0.md", "1.md"):
         vault.drop(name)
     index.refresh()
-    dump = index.dump()
-    assert (dump["context"], dump["whole"], dump["sessions"], dump["places"]) == ([], [], [], [])
+    left = dump(index)
+    assert (left["context"], left["whole"], left["sessions"], left["places"]) == ([], [], [], [])

@@ -1,10 +1,6 @@
-"""What in a capture a fact rests on, and whether it says the same: subject, polarity, numbers,
-names, and the words that are cited.
-
-A judge may say things in other words, leave out and join. It may not bring names or numbers, deny
-what was stated, state what was denied, or say of one person what was said of another; and what it
-cites must stand there.
-"""
+"""What in a capture a fact rests on, and whether it says the same. A judge may say things in other
+words, leave out and join. It may not bring names or numbers, deny what was stated, state what was
+denied, or say of one person what was said of another; and what it cites must stand there."""
 
 from __future__ import annotations
 
@@ -20,8 +16,8 @@ from oneiro_vault.core.text.language import CAPITALISING, detect, is_english
 from oneiro_vault.core.text.numbers import figures, in_words, unsaid
 from oneiro_vault.core.text.query import fold
 from oneiro_vault.mind.base import Note
-from oneiro_vault.mind.grounding.support import strange_names
 from oneiro_vault.mind.loops.resolve import Unit
+from oneiro_vault.mind.support import strange_names
 
 SHARE: Final = 0.34
 """Share of a fact's content words that its capture must have where the fact does not cite it."""
@@ -73,7 +69,7 @@ class Cited:
 
 def cited(unit: Unit, memory: Memory, known: Collection[str] = ()) -> Cited:
     """Where a capture says what a fact says. `known`: words (folded) that name people and things
-    the vault knows already: whoever cites may call by its name what the capture does not name."""
+    the vault knows: whoever cites may use a name that the capture does not."""
     body = memory.body
     every = claims.sentence_spans(body)
     if unit.quote.strip():
@@ -109,8 +105,6 @@ def cited(unit: Unit, memory: Memory, known: Collection[str] = ()) -> Cited:
 
 
 def _find(quote: str, body: str) -> list[tuple[int, int]]:
-    """Where each part of a quotation stands, however blanks and letters' case are written; none
-    when one of them does not."""
     found = []
     for part in _ELLIPSIS.split(quote.strip().strip("\"“”„»«'")):
         words = re.split(r"\s+", part.strip())
@@ -124,8 +118,6 @@ def _find(quote: str, body: str) -> list[tuple[int, int]]:
 
 
 def _best(fact: str, body: str, every: tuple[tuple[int, int], ...]) -> list[int]:
-    """The sentences that have most of a fact's words and numbers, as few as have all that any
-    has."""
     language = _language(fact) or _language(body) or _ENGLISH
     wanted = polarity.stems(fact, language) | figures(fact)
     have = [(polarity.stems(body[a:b], language) | figures(body[a:b])) & wanted for a, b in every]
@@ -141,8 +133,7 @@ def _best(fact: str, body: str, every: tuple[tuple[int, int], ...]) -> list[int]
 
 
 def _names_speaker(fact: str, spans: Sequence[turns.Span]) -> bool:
-    """May a name that nobody said be that of whoever speaks? A fact that calls them something else
-    already brings no second one."""
+    """May a name that nobody said be that of whoever speaks?"""
     own = all(
         (one.own or one.doubted) and one.speaker in (turns.USER, turns.NOBODY) for one in spans
     )
@@ -203,12 +194,10 @@ def _problem(
 
 
 def _language(text: str) -> str:
-    """The language of a text, "" when it is too short to tell."""
     return detect(text) or (_ENGLISH if is_english(text) else "")
 
 
 def _bearing(mine: set[str], ground: str, language: str) -> list[str]:
-    """The sentences of the ground that bear on a fact most: what another one denies is its own."""
     parts = claims.split_sentences(ground)
     shares = [len(mine & polarity.stems(part, language)) for part in parts]
     return [
@@ -217,7 +206,6 @@ def _bearing(mine: set[str], ground: str, language: str) -> list[str]:
 
 
 def _another(fact: str, ground: str, language: str) -> bool:
-    """Does a fact say of the person what the ground says of somebody else?"""
     if not _PERSON.match(fact.strip()):
         return False
     parts = _bearing(polarity.stems(fact, language), ground, language)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from oneiro_vault.mind.grounding.subject import covers, shared
+from oneiro_vault.mind.loops.resolve import covers, shared
 from tests.mind.support import note, snapshot
 
 OTHERS = [

@@ -10,7 +10,7 @@ import pytest
 from oneiro_vault.core.conversation.captures import KIND
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.mind.base import Note
-from oneiro_vault.mind.grounding.citations import cited
+from oneiro_vault.mind.citations import cited
 from oneiro_vault.mind.loops.resolve import Unit
 
 BODY = """User: I live in Graz with my husband Tom. My sister Ella works at Orion as a nurse. We never eat fish. Our stand-up is at 10:15, as you know.

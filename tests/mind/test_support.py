@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from oneiro_vault.mind.grounding.support import unfounded
+from oneiro_vault.mind.support import unfounded
 from tests.mind.support import note
 
 BOAT = note(

@@ -1,1 +1,0 @@
-"""Does a text say what its sources say: support, citations, subject, neighbours."""
