@@ -424,8 +424,8 @@ class Screening:
 
     def read(
         self, path: str, data: bytes, limit: int, **known: Any
-    ) -> Note:  # what else `notes.read` takes
-        """`notes.read` of a note that may enter. Raises UnreadableNote, also for one that may
+    ) -> Note:  # what else `read` takes
+        """`read` of a note that may enter. Raises UnreadableNote, also for one that may
         not."""
         note = read(path, data, limit, **known)
         if why := self.why(note):
