@@ -300,7 +300,8 @@ def pieces(text: str, longest: int, cuts: Sequence[re.Pattern[str]] = _CUTS) -> 
 
 
 def read(filing: Filing, verdicts: Mapping[str, Verdict], known: Collection[str] = ()) -> None:
-    """Take the facts out of the answers about a capture's parts. `known`: as for `citations.cited`."""
+    """Take the facts out of the answers about a capture's parts. `known`: as for
+    `citations.cited`."""
     memory = filing.capture.memory
     seen = set()
     for question in filing.questions:
