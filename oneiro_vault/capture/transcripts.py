@@ -33,7 +33,6 @@ _ADDED = re.compile(
     r"local-command-(?:stdout|stderr|caveat)|bash-(?:stdout|stderr)|task-notification|"
     r"turn_aborted|subagent_notification)>"
 )
-"""What clients write into the mouth of the user."""
 _SPEAKS = re.compile(r"^(?=(?:User|Assistant):)", re.MULTILINE)
 """A conversation that was pasted is a quotation."""
 _INSTRUCTIONS = "# AGENTS.md instructions"

@@ -210,7 +210,6 @@ def _tags(value: object) -> tuple[str, ...]:
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:
-    """The first spelling wins."""
     found: dict[str, str] = {}
     for name in names:
         if name:
@@ -554,4 +553,3 @@ _NAMES: Final = (
     (_WEEK, _week),
     (_MONTH, lambda found: _day(found[1], found[2], 1)),
 )
-"""The most exact first."""

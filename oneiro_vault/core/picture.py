@@ -285,7 +285,6 @@ def _orientation_only(exif: bytes) -> bytes:
 
 
 def _orientation(tiff: bytes) -> int:
-    """0 where there is none."""
     order = _ORDERS.get(tiff[:4])
 
     def number(at: int, size: int) -> int:

@@ -230,7 +230,6 @@ def check(question: Question, raw: Raw, judge: str = "") -> Verdict:
 
 
 def _misfit(error: ValidationError) -> str:
-    """The first thing that does not fit, with its place."""
     first = error.errors(include_url=False, include_input=False)[0]
     if "recursion limit" in first["msg"]:
         return DEEP
@@ -250,7 +249,6 @@ def form_of(schema: Mapping[str, Any]) -> type[Answer] | None:
 
 
 def _parsed(answer: str | Mapping[str, Any] | None) -> tuple[Any, str]:
-    """(the object, what is wrong)."""
     if answer is None:
         return None, "there is no answer"
     if isinstance(answer, str):
@@ -291,7 +289,6 @@ def _holds_ids(info: FieldInfo) -> bool:
 
 
 def _named(value: Any) -> Iterator[str]:
-    """Also in nested models and lists."""
     if isinstance(value, BaseModel):
         for name, info in type(value).model_fields.items():
             held = getattr(value, name)

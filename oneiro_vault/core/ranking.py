@@ -31,7 +31,6 @@ turns."""
 _OF_MEANING = ("vector", "vector in context")
 _OF_WORDS = ("words", "words in context", "words of the whole")
 _NEUTRAL = 0.5
-"""Of an unknown importance, use or age."""
 
 
 @dataclass(frozen=True)
@@ -376,7 +375,6 @@ def _of_plain(
 
 
 def _of_highest(values: Array) -> tuple[Array, float]:
-    """(shares, 0..1, of the highest; how much that is)."""
     most = max(float(np.nanmax(values, initial=0.0)), 0.0)
     return (np.clip(values / most, 0.0, 1.0) if most else np.maximum(values, 0.0)), most
 

@@ -21,7 +21,6 @@ PATIENCE: Final = 4
 """A first copy may wait so many times longer for the next byte than a sync: a server has to pack a
 whole history, or a disk to wake up."""
 _LIMIT: Final = 86_400.0
-"""Seconds, for a slow line that goes on."""
 _NAME: Final = "origin"
 
 

@@ -142,7 +142,6 @@ class Sync:
         return done
 
     def _fetch(self) -> str:
-        """Past the gate for histories that were rewritten."""
         old = self._remote.seen()
         if old:
             self._remote.settle(old)

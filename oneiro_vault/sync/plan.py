@@ -226,7 +226,6 @@ class _Meeting:
             self._one(file, file.ours or file.theirs)
 
     def _one(self, file: _File, there: At | None) -> None:
-        """A new file, or one that the other side took away."""
         assert there is not None
         who: Which = "ours" if file.ours is not None else "theirs"
         doing = "send" if who == "ours" else "take"
@@ -376,7 +375,6 @@ def apart(path: str, mark: str, taken: Iterable[str]) -> str:
 
 
 def _marked(path: str, mark: str) -> str:
-    """Before its ending."""
     stem, dot, ending = path.rpartition(".")
     return f"{stem}{mark}.{ending}" if dot and "/" not in ending else path + mark
 
@@ -448,7 +446,6 @@ class Contents:
         return found is not None and found.blob == blob
 
     def _persons(self, path: str, ident: str, tip: str, other: str) -> bool:
-        """In the commits up to `tip`, and not up to `other`."""
         if not other:
             return False
         made = History(self._repo.commands).of(ident, path, start=f"{other}..{tip}")

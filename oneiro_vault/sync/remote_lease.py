@@ -398,7 +398,6 @@ def _standing(history: History, decisions: Iterable[Entry], tip: str = "HEAD") -
 
 
 def _fences(entries: Iterable[Entry]) -> dict[str, int]:
-    """loop -> its highest fence."""
     found: dict[str, int] = {}
     for entry in entries:
         found[entry.loop] = max(found.get(entry.loop, 0), entry.fence)

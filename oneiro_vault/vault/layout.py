@@ -171,7 +171,6 @@ def _refuse_inside_vault(root: Path) -> None:
 
 
 def _make_repository(root: Path) -> Path | None:
-    """Unless there is one; returns the outer repository that now ignores it."""
     if os.path.lexists(root / ".git"):
         return None
     with disk.guarded(f"Creating {root}"):

@@ -259,7 +259,6 @@ class Vault:
         return Receipt(commit, written, tuple(plan.removes), plan.proposals) if commit else None
 
     def _check_edits(self, edits_: Mapping[str, bytes | None]) -> None:
-        """Of a person, on what is to be written: they go into history first."""
         for path, found in self._person.secrets(edits_).items():
             raise refusal(f"what a person left uncommitted in {self.secrets.cleaned(path)}", found)
         writes = [Write(path, data) for path, data in edits_.items() if data is not None]

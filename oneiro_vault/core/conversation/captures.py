@@ -25,8 +25,6 @@ ENCODED: Final = "encoded"
 
 
 class _Episode(Protocol):
-    """A memory, or the index's row of it."""
-
     @property
     def type(self) -> str: ...
     @property

@@ -174,7 +174,6 @@ def _speaks_of(line: str) -> bool:
 
 
 def _strange(line: str) -> bool:
-    """It begins with marks or numbers, or its letters are dressed up or turned around."""
     others = [sign for sign in line[:_LONG] if not sign.isascii()]
     dressed = any(
         sign.isalpha() and unicodedata.normalize("NFKC", sign).isascii() for sign in others
@@ -255,7 +254,6 @@ def _quotation(line: str) -> Extent | None:
 
 
 def _joined(stretches: list[Stretch], text: str) -> list[Stretch]:
-    """What touches or has only blanks between as one: in no doubt where a part of it is in none."""
     found: list[Stretch] = []
     for start, end, doubted in sorted(stretches):
         last = found[-1] if found else None

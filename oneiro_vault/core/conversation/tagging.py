@@ -98,7 +98,6 @@ def doubtful(text: str) -> list[float]:
 
 
 def _marginals(scores: npt.NDArray[Any], steps: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """By the forward-backward algorithm."""
     ahead, back = scores.copy(), np.zeros_like(scores)
     for place in range(1, len(scores)):
         ahead[place] += np.logaddexp.reduce(ahead[place - 1][:, None] + steps, axis=0)
@@ -117,7 +116,6 @@ def _weights() -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
 
 
 def _shape(word: str) -> str:
-    """Its first letter's kind, is it longer, is it all capitals."""
     first = word[0]
     kind = "X" if first.isupper() else "x" if first.islower() else "9" if first.isdigit() else first
     return kind + "+" * (len(word) > 1) + "U" * (len(word) > 1 and word.isupper())

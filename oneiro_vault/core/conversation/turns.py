@@ -31,7 +31,6 @@ _TURN: Final = re.compile(
 )
 _CONVERSATIONS: Final = frozenset(("session", "turns", "compaction"))
 _DAYS: Final = re.compile(r" \[\d{4}-\d\d[\d-]*(?: to [\d-]+)?\]")
-"""As `core.time.relative_dates.beside` sets them."""
 ENDS: Final = 60
 """Characters that stay of the beginning and of the end of a turn that is abridged."""
 
@@ -159,7 +158,6 @@ def quoted(fact: str, texts: Iterable[str]) -> bool:
 
 @lru_cache(maxsize=128)
 def _stretches(text: str, source: str) -> tuple[str, ...]:
-    """What the person typed without a break."""
     return tuple(
         " ".join(split_sentences(text[one.start : one.end]))
         for one in typed(text, source=source)

@@ -141,7 +141,6 @@ _TABLE: Final[tuple[tuple[str, str, Callable[[Any], Any]], ...]] = (
     ("core", "true or false", _flag),
     ("keep", "oldest or newest", _that(("oldest", "newest").__contains__)),
 )
-"""Keys, what they must be, and who reads that."""
 EXPECTED: Final = {key: said for keys, said, _ in _TABLE for key in keys.split()}
 """Key -> what it must be, as the end of a sentence; other keys hold whatever somebody likes."""
 _READERS: Final = {key: read for keys, _, read in _TABLE for key in keys.split()}

@@ -39,7 +39,6 @@ _FORMER: Final = (
     "project",
     "valid_from", "valid_until", "importance", "confidence",
 )  # fmt: skip
-"""Taken from the last good version."""
 _KEYS: Final = ("title", "description", "tags", "aliases", "created", "timestamp")
 _DATES: Final = frozenset((*memory.CREATED, *memory.CHANGED))
 _NAMES: Final = ("tags", "aliases")
@@ -62,7 +61,6 @@ _ORDER: Final = ("pending", "superseded", "archived", "dormant", "active")
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _REPLACED: Final = "\ufffd"
 _CONTROLS: Final = bytes(range(9)) + bytes(range(14, 27)) + bytes(range(28, 32))
-"""Bytes that no text has."""
 _SAMPLE: Final = 64_000
 _WESTERN: Final = 0.2
 """Below this share of bytes beyond ASCII the letters are Latin: Cyrillic, Greek and Chinese have
@@ -191,7 +189,6 @@ def _values(head: list[str]) -> dict[str, object]:
 
 
 def _entries(head: list[str]) -> Iterator[tuple[str, str, list[str]]]:
-    """(key, what stands behind it, all of its lines)."""
     current: tuple[str, str, list[str]] | None = None
     for line in head:
         key = (

@@ -162,7 +162,6 @@ class _Blocks:
             yield start, len(self.body), title
 
     def _items(self) -> Iterator[tuple[int, int]]:
-        """An item ends where a list inside it begins."""
         opened: list[list[int]] = []
         found: list[list[int]] = []
         for token in self.tokens:
@@ -191,7 +190,6 @@ class _Blocks:
 
 
 def _inline_code(body: str, blocks: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    """`blocks` and, outside them, code spans and comments."""
     found = list(blocks)
     if "`" in body:
         found += _code_in(
@@ -391,7 +389,6 @@ def tags(body: str) -> list[str]:
 
 
 def _starts_word(body: str, position: int) -> bool:
-    """Is a blank (or nothing) before it, and no `[[` that is still open?"""
     if position and not body[position - 1].isspace():
         return False
     before = body[max(0, position - 200) : position]

@@ -13,7 +13,6 @@ CELL: Final = 280
 LONGEST: Final = 700
 """Characters of what changed that a cell shows."""
 _AROUND: Final = 5
-"""Words that are shown on each side of a change."""
 _MOST: Final = 300
 """Words that are compared: at its worst that takes their product many times."""
 _MARKS: Final = re.compile(r"([\\`*_\[\]<>#|~!&$])")
@@ -86,7 +85,6 @@ def _parts(before: Sequence[str], after: Sequence[str], behind: bool, ahead: boo
 
 
 def _same(words: Sequence[str], behind: bool, ahead: bool) -> Iterator[str]:
-    """The ends that touch a change."""
     if len(words) <= 2 * _AROUND:
         yield cell(" ".join(words))
         return

@@ -94,8 +94,6 @@ def _moves(
 
 
 class _Span(NamedTuple):
-    """A stretch of base pieces and the side's in its place."""
-
     base: Sequence[Unit]
     side: Sequence[Unit]
     found: Alignment
@@ -138,7 +136,6 @@ class _Span(NamedTuple):
 
 
 def _likenesses(olds: Sequence[Unit], news: Sequence[Unit]) -> list[tuple[int, int]]:
-    """By dynamic programming over both stretches."""
     if len(olds) == len(news) == 1 or not 0 < len(olds) * len(news) <= _PAIRS:
         return []
     words = [[set(unit.text.split()) for unit in units] for units in (olds, news)]
@@ -282,7 +279,6 @@ class _Merging:
             at = end
 
     def _stretch(self, at: int) -> int:
-        """The end of the changes that overlap one another from `at` on."""
         end, i = at + 1, at
         while i < end:
             end = max(
@@ -352,7 +348,6 @@ class _Merging:
         return theirs if says(words[1], words[0]) else self._clash(mine, theirs, OTHER)
 
     def _clash(self, mine: list[Unit], theirs: list[Unit], what: str) -> list[Unit]:
-        """The winner's pieces, and right below them the others in a callout."""
         last = mine[-1] if mine else theirs[-1]
         indent = inset(last.text) if mine else ""
         self.clashes += 1
@@ -384,7 +379,6 @@ class _Merging:
 
 
 def _spaced(unit: Unit, versions: Sequence[Sequence[Unit]]) -> Unit:
-    """What stood last in its file and is not last now gets its line end."""
     last = any(units and units[-1] == unit for units in versions)
     return (
         Unit(unit.text, "\n" if unit.kind == ITEM else "\n\n")
@@ -403,7 +397,6 @@ def _same(one: Sequence[Unit], other: Sequence[Unit]) -> bool:
 
 
 def _both(mine: list[Unit], theirs: list[Unit]) -> list[Unit]:
-    """Mine, then theirs that are not the same; below the same heading, if they have one."""
     if not (mine and theirs):
         return mine or theirs
     found = [list(group) for group in _by_heading(mine)]

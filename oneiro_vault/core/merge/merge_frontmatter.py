@@ -116,7 +116,6 @@ def _take(head: Head, lines: list[str]) -> bool:
 
 
 def _value(text: str) -> object:
-    """None when it is not in the plain style."""
     return (
         [word for word in text[1:-1].split(", ") if word]
         if _FLOW.fullmatch(text)
@@ -212,7 +211,6 @@ def _decided(key: str, base: Any, first: Any, second: Any) -> Any:
 
 
 def _united(key: str, base: Any, first: Any, second: Any) -> Any:
-    """In the first side's order."""
     was, mine, theirs = (_items(key, value) for value in (base, first, second))
     known = {repr(item) for item in was}
     kept = {repr(item) for item in theirs}
@@ -261,7 +259,6 @@ _RULES: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 
 
 def _lost(key: str, value: Any, base: Any, first: Any, second: Any) -> bool:
-    """Did the second side say something new that the result does not say?"""
     if (
         key in LISTS
         or key in _RULES

@@ -114,7 +114,6 @@ def _ordered(
 def _rank(
     base: Head, known: bool, side: Head, data: bytes, other: Head
 ) -> tuple[bool, bool, float, bytes]:
-    """A merge of the other, a person's, later, greater."""
     before, lines = held(base.text), {line.strip() for line in other.text.split("\n")}
     merge_of = any(
         lines.issuperset(quoted) for quoted in held(side.text) if quoted and quoted not in before
@@ -199,7 +198,6 @@ def _whole(ours: bytes, theirs: bytes, two: bool = False) -> Merged:
 
 
 def _ledger(base: bytes, ours: bytes, theirs: bytes) -> bytes:
-    """Lines of the base in their order, then the new ones by time."""
     lines = [
         dict.fromkeys(line.rstrip(b"\r") for line in data.split(b"\n") if line.strip())
         for data in (base, ours, theirs)

@@ -26,7 +26,6 @@ _DATA: Final[dict[str, Any]] = tomllib.loads(
 
 
 def _pattern(said: list[str]) -> str:
-    """With what its parts stand for."""
     whole = "".join(said)
     for part in ("thing", "tongue", "length", "manner", "name", "word"):
         whole = whole.replace(f"{{{part}}}", "".join(_DATA[part]))
@@ -35,7 +34,6 @@ def _pattern(said: list[str]) -> str:
 
 _WHO: Final = _pattern(["(?P<who>{name}(?: {name}){0,2})"])
 _SHAPES: Final = tuple(re.compile(rf"{_WHO} (?:{_pattern(shape)})\.") for shape in _DATA["shapes"])
-"""`who` is the somebody."""
 _NOT: Final = re.compile("".join(_DATA["not"]), re.IGNORECASE)
 _NOBODY: Final = frozenset(" ".join(_DATA["nobody"]).split())
 

@@ -198,7 +198,6 @@ def share(part: str, whole: str) -> float:
 
 
 def _means(sign: str) -> bool:
-    """Is a sign more than punctuation?"""
     return (
         len(sign) > 1
         or sign in _SIGNS

@@ -101,7 +101,6 @@ class _Pair(NamedTuple):
 
 
 def _is_over(pair: _Pair, found: re.Match[str]) -> bool:
-    """Of the same subject and not much else?"""
     known, said, over = pair.words(pair.old), pair.words(pair.new), pair.words(found["old"])
     subject = pair.words(pair.new[: found.start()])
     if not over or not over <= known or not pair.lead(over | subject) <= said:
@@ -114,7 +113,6 @@ def _is_over(pair: _Pair, found: re.Match[str]) -> bool:
 
 
 def _went(pair: _Pair, found: re.Match[str]) -> bool:
-    """Another value of the same kind?"""
     subject = stems(found["subject"], pair.language) - _DAYS
     before, after = _values(pair.old), _values(found["value"])
     if (
@@ -134,7 +132,6 @@ def another_value(new: str, old: str) -> bool:
 
 
 def _values(text: str) -> tuple[str, set[str]]:
-    """Its hours, else its dates, its days of the week, its numbers."""
     return next(((kind, values) for kind, values in _by_kind(text).items() if values), ("", set()))
 
 

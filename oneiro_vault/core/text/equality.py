@@ -42,7 +42,6 @@ _ENGLISH: Final = frozenset(
     won't aren't wasn't hasn't haven't cannot
     """.split()
 )
-"""Words of hardly any other language."""
 _SHARED: Final = frozenset("is are was has have of for at by to not on in an it".split())
 """Others have them too: two of them tell."""
 _FOREIGN: Final = frozenset(
@@ -183,7 +182,6 @@ def alone(text: str) -> bool:
 
 
 def _named(sentence: str) -> bool:
-    """Is its subject a name, and the verb one of what lasts?"""
     found = _SUBJECT.match(sentence)
     if (
         found is None
@@ -261,7 +259,6 @@ def says_all(new: str, old: str, words: Collection[str], share: float) -> bool:
 
 
 def _exact(text: str) -> list[str]:
-    """Numbers and negations, in order."""
     return [
         word
         for word in tokens(text)

@@ -168,7 +168,6 @@ def _by_script(text: str) -> str:
 
 @cache
 def _speakers() -> dict[str, tuple[str, ...]]:
-    """Function word -> the languages that have it."""
     found: dict[str, list[str]] = {}
     for name in sorted(STEMMED):
         for word in _listed(name):

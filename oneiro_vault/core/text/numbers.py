@@ -50,7 +50,6 @@ _COUNTED: Final = (
     )
     | {"dreimal": "3"}
 )
-"""Words that give the ground of a number."""
 
 _SPOKEN: Final = re.compile(
     r"(?<!\w)(?:half|quarter|dozen|hundred|thousand|o['’]clock|\w+teen(?:th)?|\w+tieth"
@@ -144,7 +143,6 @@ def days(text: str, said: date) -> list[tuple[int, int, date]]:
 
 
 def _named(year: int, month: int, ground: str, said: date) -> bool:
-    """Within a year of when it was said."""
     spans = {(first.year, first.month) for _, _, (first, _) in relative_dates.find(ground, said)}
     return abs(year - said.year) <= 1 and (
         (year, month) in spans or month in relative_dates.months(ground) | {m for _, m in spans}

@@ -22,7 +22,6 @@ _BEFORE: Final = frozenset(
     havent hadnt couldnt aint nope hardly
     """.split()
 )
-"""They stand before what they deny."""
 _DENIES: Final = _BEFORE | frozenset(
     """
     nein nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder

@@ -55,7 +55,6 @@ _UNSPACED = (
 _PIECE = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}\s]+")
 _UNSPACED_CHARACTER = re.compile(rf"([{_UNSPACED}])")
 _DIGIT_OR_UNSPACED = re.compile(rf"[\d{_UNSPACED}]")
-"""What has no endings."""
 _LETTERS = (
     WHOLE_LETTERS
     | {"ẞ": "SS"}
@@ -388,7 +387,6 @@ def _named(
 
 @lru_cache(maxsize=1 << 16)
 def _parts(name: str) -> frozenset[str]:
-    """The same few are asked for with every question."""
     return frozenset(tokens(name))
 
 
@@ -448,7 +446,6 @@ def _unique(items: Iterable[str]) -> tuple[str, ...]:
 
 
 def _names(query: str, idle: Collection[str]) -> Iterator[str]:
-    """Runs of capitalised words that are not `idle`."""
     run: list[str] = []
     end = 0
     for match in _WORD.finditer(query):

@@ -25,7 +25,6 @@ _SHORT: Final = 60
 _MOST: Final = 2_000
 _WORDS: Final = 64
 _BREAK: Final = re.compile(r"\n+|[.!?…][\"'”’)\]]*[ \t]+|[。！？]\n*")
-"""To the beginning of the next sentence."""
 _DOUBLED: Final = re.compile(r"([b-df-hjkmnp-rtvwx])\1$")
 
 Spot = tuple[int, int]

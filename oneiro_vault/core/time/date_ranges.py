@@ -82,7 +82,6 @@ _BORDERS: Final = {
     "before": "before|antes de|vor dem|vor der|avant|prima di|voor",
     "until": "until|till|up to|hasta|bis(?: zum)?|jusqu['’]?(?:à|a|en|au)|até|ate|fino a|tot",
 }
-"""In English and in languages read most."""
 _OPEN: Final = re.compile(
     "(?:"
     + "|".join(f"(?P<{name}>{words})" for name, words in _BORDERS.items())
@@ -178,7 +177,6 @@ def _seconds(moment: datetime) -> float:
 
 
 def _span(words: str, now: datetime, read: Reader) -> Span:
-    """Raises ValueError."""
     words = words.strip()
     while (
         shorter := _LEADING.sub("", words, count=1) if _LEADING.match(words) else words
@@ -208,7 +206,6 @@ def _months(year: int, month: int, count: int, zone: tzinfo | None) -> Span:
 
 
 def _unit(unit: str, steps: int, now: datetime) -> Span:
-    """Monday begins a week."""
     zone, today = now.tzinfo, now.replace(hour=0, minute=0, second=0, microsecond=0)
     if unit in ("month", "quarter", "year"):
         count = {"month": 1, "quarter": 3, "year": 12}[unit]

@@ -45,7 +45,6 @@ _WHICH: Final = {
 }
 """Beside a weekday or a month; dateparser does not translate it."""
 _CALLED: Final = {"no": "nb"}
-"""By dateparser."""
 _NOT_DATES: Final = frozenset(
     {"name", "date_order", "no_word_spacing", "skip", "simplifications", "pertain"}
 )
@@ -135,7 +134,6 @@ def languages(words: str) -> list[str]:
 
 @cache
 def _vocabulary() -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
-    """Folded, and for languages without spaces as they are written."""
     spaced: dict[str, frozenset[str]] = {}
     unspaced: dict[str, frozenset[str]] = {}
     for name in LANGUAGES:

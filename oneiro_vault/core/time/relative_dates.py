@@ -251,7 +251,6 @@ def _dated(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
 
 
 def _far(day: date, said: date, direction: int, beside: float) -> float:
-    """Days on the other side count more."""
     distance = (day - said).days
     return abs(distance) * (1 if distance * direction >= 0 else beside)
 

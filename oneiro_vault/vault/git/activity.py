@@ -247,7 +247,6 @@ PURGING: Final = "purging/plan.json"
 """In our own folder, as long as a purge is not finished."""
 KEPT: Final = "Every note is as it was."
 _SYNC: Final = ("merge", "rebase")
-"""`oneiro sync` does these without stopping half-way."""
 
 
 class State(NamedTuple):

@@ -264,7 +264,6 @@ def _started(
     program: str = "git",
     **extra: Any,
 ) -> Any:
-    """GitPython's handle (the program ends with it); its `proc` is the process."""
     try:
         with _scrubbed():
             os.environ["GIT_PYTHON_REFRESH"] = (

@@ -80,7 +80,6 @@ def _words(line: str) -> list[str]:
 
 
 def _unasked(repo: Repo) -> list[int]:
-    """Numbers of the ATTRIBUTES that git does not follow here."""
     try:
         out = repo.commands.text("check-attr", "-z", "merge", "--", *_PATHS).split("\0")
     except GitProblem:

@@ -458,7 +458,6 @@ def _signature(name: str, email: str, when: float) -> pygit2.Signature:
 
 
 def _offset(moment: int) -> int:
-    """Minutes east of UTC."""
     try:
         return time.localtime(moment).tm_gmtoff // 60
     except (OverflowError, ValueError, OSError):

@@ -232,7 +232,6 @@ class Staging:
         return {line[2:] for line in lines if line[:1] in ("S", "s", "h")}
 
     def _told(self) -> dict[str, int]:
-        """`status` from git."""
         found: dict[str, int] = {}
         for line in self._commands.text(
             "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"

@@ -177,7 +177,6 @@ log = logging.getLogger("oneiro.vault")
 _LONG: Final = 3600.0
 _STALL: Final = 60.0
 _AT_ONCE: Final = 5000
-"""Objects of one new pack, held in memory."""
 
 
 def mend(vault: Vault) -> None:
@@ -209,7 +208,6 @@ def mend(vault: Vault) -> None:
 
 
 def _from_remote(vault: Vault, name: str) -> dict[str, Hit]:
-    """What is still missing. Raises GitProblem or Unreachable."""
     with tempfile.TemporaryDirectory(prefix="oneiro-mend-") as folder:
         repository.borrow(folder, vault.repo.common_dir / "config")
         refs = ("+refs/heads/*:refs/mend/heads/*", "+refs/tags/*:refs/mend/tags/*")

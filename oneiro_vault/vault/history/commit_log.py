@@ -22,7 +22,6 @@ from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE
 
 _BOOKS: Final = ("sync", "ledger")
-"""Said in a person's name, and of no memory."""
 _SUBJECT: Final = 180
 _VALUE: Final = 2000
 _ANY_TRAILER: Final = re.compile(r"[A-Za-z][A-Za-z-]*: ")
@@ -237,7 +236,6 @@ class History:
 
 
 def _lines(porcelain: str) -> Iterator[Line]:
-    """What is known of a commit stands at its first line."""
     known: dict[str, Line] = {}
     facts: dict[str, str] = {}
     commit = ""
@@ -367,7 +365,6 @@ def _merge(first: list[Entry], second: list[Entry] | None = None) -> list[Entry]
 
 
 _AT_ONCE: Final = 200
-"""Paths of one command line."""
 _NOTHING: Final = "0" * 40
 
 

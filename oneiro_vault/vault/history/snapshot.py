@@ -70,7 +70,6 @@ def arrivals(dates: Sequence[int], now: int) -> list[int]:
 
 
 def _in_order(dates: Sequence[int | None]) -> list[int]:
-    """Places of a longest run of dates that never falls."""
     tops: list[
         int
         # by length of the run that begins there: minus the greatest date with which one can begin

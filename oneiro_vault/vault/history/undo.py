@@ -345,8 +345,6 @@ class Traced:
 
 @dataclass
 class _Trace:
-    """Read from the oldest commit on."""
-
     repo: Repo
     source: str
     tainted: set[str] = field(default_factory=set)

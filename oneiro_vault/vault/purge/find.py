@@ -165,7 +165,6 @@ class Tracer:
         return trace
 
     def _versions(self, wanted: Collection[str]) -> dict[str, dict[str, bytes]]:
-        """id -> blob -> bytes."""
         marks = [word.encode() for word in wanted]
         found: dict[str, dict[str, bytes]] = {}
         for oid, kind, data in objects.every(self._root):
@@ -194,7 +193,6 @@ class Tracer:
         return found
 
     def _names(self, trace: Trace) -> None:
-        """Names that only these memories ever had."""
         others = {
             path for oid, paths in self._places.items() if oid not in trace.owner for path in paths
         }
@@ -211,7 +209,6 @@ class Tracer:
         trace.tally("file names", len(trace.paths))
 
     def _pictures(self, trace: Trace, versions: Iterable[bytes]) -> None:
-        """Attachments that no note here shows but these."""
         shown_by_them = {mark for data in versions for mark in named_in(data)}
         for path, entry in self._head.items() if shown_by_them else ():
             if is_note(path) and entry.blob not in trace.owner:
@@ -224,7 +221,6 @@ class Tracer:
                 trace.tally("attachments and other files that go")
 
     def _echo(self, trace: Trace, oid: str, data: bytes) -> None:
-        """What was made of the memories, and what merely says the same."""
         path = min(self._places.get(oid, ()), default="")
         if path.startswith(f"{LEDGER}/"):
             done = trace.text.cleaned(_unasked(data, trace.titles))
@@ -279,7 +275,6 @@ class Tracer:
             trace.tally("names of authors")
 
     def _stashes(self, trace: Trace) -> None:
-        """Oldest first, each with the line that names it."""
         try:
             lines = (
                 (self._vault.repo.common_dir / "logs/refs/stash")
@@ -324,7 +319,6 @@ def _is_made_of(data: bytes, idents: Collection[str]) -> bool:
 
 
 def _unasked(data: bytes, idents: Collection[str]) -> bytes:
-    """A ledger without the questions that had found these memories."""
     lines = data.split(b"\n")
     for place, line in enumerate(lines):
         if b'"q"' in line and any(ident.encode() in line for ident in idents):
@@ -346,7 +340,6 @@ def _kind(path: str) -> str:
 
 
 def _places(vault: Vault) -> Mapping[str, set[str]]:
-    """blob -> every name it ever had, in any branch, tag, stash or reflog."""
     found: dict[str, set[str]] = {}
     for path, blob in _raw(vault):
         found.setdefault(blob, set()).add(path)

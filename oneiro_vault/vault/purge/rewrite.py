@@ -201,7 +201,6 @@ def _rename(vault: Vault, path: str, target: str) -> None:
 
 
 def _ignore(vault: Vault, path: str) -> None:
-    """Also where it was ignored by the name it no longer has."""
     if vault.repo.commands.attempt("check-ignore", "-q", "--no-index", "--", path)[0] == 0:
         return
     file = vault.repo.common_dir / "info/exclude"
@@ -367,7 +366,6 @@ def _rewrite(vault: Vault, folder: Path, before: str) -> None:
 
 
 def _renamed(vault: Vault, plan: Mapping[str, Any]) -> dict[str, str]:
-    """Old -> new id of the stashes' commits."""
     file = vault.repo.git_dir / "filter-repo/commit-map"
     pairs = (
         dict(line.split()[:2] for line in file.read_text().splitlines()[1:])

@@ -20,7 +20,6 @@ from oneiro_vault.vault.secrets.secret_scan import INVISIBLE
 MARK: Final = "[purged]"
 """What stands where the text was."""
 _IN_YAML: Final = "(purged)"
-"""Where a bracket would begin a list."""
 SHORTEST: Final = 4
 RUN: Final = 5
 """So many words in a row that are a memory's are taken from it."""
@@ -196,7 +195,6 @@ def _words(text: str) -> list[str]:
 
 
 def _plain(word: str) -> str:
-    """Without case and accents: as a file name has it."""
     return (
         word.casefold()
         if word.isascii()
@@ -215,7 +213,6 @@ def _runs(words: Collection[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _short(echoes: Iterable[str]) -> Iterator[str]:
-    """Lines that have too few words for a run and say something all the same."""
     for echo in echoes:
         lines = [_EDGE.sub("", line) for line in echo.splitlines()]
         for line in lines:

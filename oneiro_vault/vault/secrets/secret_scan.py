@@ -65,16 +65,13 @@ def _pattern(said: str | list[str]) -> re.Pattern[str]:
 _STANDS_FOR: Final = _pattern(_DATA["stands_for"])
 _EXAMPLE: Final = _pattern(_DATA["example"])
 _MANUAL: Final = re.compile(r"EXAMPLE(?:KEY)?\Z")
-"""The keys of a cloud's manuals."""
 _DOCUMENTED: Final = frozenset(_DATA["documented"])
 _HOST: Final = re.compile(r"@(\[[\da-fA-F:.]+\]|[\w.-]*\w)")
 _NOWHERE: Final = _pattern(_DATA["nowhere"])
 _ESCAPED: Final = re.compile(r"%[\da-fA-F]{2}")
 _HERE: Final = re.compile(r"[^.:]+\Z|127\.[\d.]+\Z|\[::1\]\Z")
-"""This machine, or one without a domain."""
 _LONGEST_KEY: Final = 400
 _FEWEST: Final = 5
-"""Different characters of a secret."""
 _UUID: Final = re.compile(r"(?i)(?<![a-z\d])[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?![a-z\d])")
 _SHORT: Final = 8
 _IDEOGRAPHS: Final = "\u2e80"
@@ -134,7 +131,6 @@ def _in_address(value: str) -> bool:
 
 
 def _card(value: str) -> bool:
-    """By its check digit (Luhn)."""
     digits = [int(c) for c in reversed(value) if c.isdigit()]
     return sum(d if at % 2 == 0 else d * 2 - 9 * (d > 4) for at, d in enumerate(digits)) % 10 == 0
 
@@ -191,7 +187,6 @@ INVISIBLE: Final = (
 """What nobody sees between the letters of a word, as the inside of a character class."""
 _UNSEEN: Final = re.compile(f"[{INVISIBLE}]")
 _LONGEST_WHOLE: Final = 20_000
-"""Characters of the longest key of which all is found."""
 _DATA_INSIDE: Final = re.compile(r"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{60,}+(?:\r?\n)?+)++")
 """A picture as base64: keys of services are told by a `-`, `_` or `.` in them, passwords by what
 stands before them, so neither is inside."""
@@ -285,7 +280,6 @@ def _all(text: str) -> Iterator[Found]:
 
 
 def _cells(text: str) -> Iterator[tuple[int, int, bool]]:
-    """What a table has under such a word, or (True) beside it."""
     columns: list[int] = []
     before: tuple[int, str] | None = None
     at = 0
@@ -357,7 +351,6 @@ TEXT: Final = tuple(
 """How the names of texts end: looked at even with a NUL in them."""
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BEGINNING: Final = 8192
-"""Bytes in which a NUL makes it no text."""
 _LARGEST: Final = 4_000_000
 """Bytes that are looked at of a file that is no note and no table (1 MB: half a second)."""
 
@@ -574,7 +567,6 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _secret_of(match: re.Match[str]) -> tuple[int, int]:
-    """The longest part of a match that is long enough, else all of it."""
     parts = [match.span(number) for number in range(1, match.re.groups + 1)]
     return max(
         (part for part in parts if part[1] - part[0] >= _SHORTEST),

@@ -122,7 +122,6 @@ class Person:
         return many > edits.HANDFUL
 
     def _lately(self, found: edits.Look) -> int:
-        """Deletions that were committed for the person in the last minutes."""
         if not found.gone or len(found.gone) > edits.HANDFUL:
             return 0
         since = self._vault.clock() - edits.LATELY
@@ -208,7 +207,6 @@ class Person:
         return Receipt(commit, written, tuple(path for path, data in ready.items() if data is None))
 
     def _moved(self, tip: str, ready: Ready) -> str:
-        """The new path when all that happened is that one note was moved."""
         new = {path: data for path, data in ready.items() if data is not None}
         gone = [path for path, data in ready.items() if data is None]
         return (
@@ -310,7 +308,6 @@ def _read(vault: Vault, path: str) -> tuple[bytes, int] | Refused:
 
 
 def _strange(vault: Vault) -> Iterator[Refused]:
-    """What is no regular file, and folders that are not ours to enter."""
     for path, entry in vault.files.walk():
         if isinstance(entry, Refused):
             yield entry

@@ -137,7 +137,6 @@ def _named(paths: Iterable[str], others: Iterable[str]) -> str:
 
 
 def _folders(path: str) -> list[str]:
-    """The whole vault first."""
     return [".", *(path[:at] for at, letter in enumerate(path) if letter == "/")]
 
 
@@ -251,7 +250,6 @@ class Edits:
     def _ends(
         self, tip: str, status: Mapping[str, int], owed: Collection[str]
     ) -> tuple[list[str], list[str]]:
-        """Files that are new or different, and those of `tip` that are gone from the disk."""
         ours = {
             path: flags
             for path, flags in status.items()
@@ -421,7 +419,6 @@ def pairs(repo: Repo, tip: str, new: Mapping[str, bytes], gone: Collection[str])
 
 
 def _matched(new: Iterable[tuple[str, str]], old: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Equal marks of (path, mark) meet, first come, first served."""
     free: dict[str, list[str]] = {}
     for path, mark in old:
         free.setdefault(mark, []).append(path)

@@ -294,7 +294,6 @@ class Files:
         return found in ("", expected)
 
     def _prune(self, path: str) -> None:
-        """Empty folders, never a top-level one."""
         parts = path.split("/")[:-1]
         while len(parts) > 1:
             try:
@@ -398,7 +397,6 @@ _SWAP: Final = 2
 
 
 def _exchange(folder: int, one: str, other: str) -> bool:
-    """False where the system or the file system cannot."""
     return (
         _renameat2 is not None
         and _renameat2(folder, os.fsencode(one), folder, os.fsencode(other), _SWAP) == 0

@@ -278,7 +278,6 @@ def _intent(line: dict[str, Any]) -> Intent:
 
 
 def _stamp(path: Path | None) -> tuple[int, int, int]:
-    """An empty file and none are the same."""
     try:
         found = path.stat() if path else None
     except FileNotFoundError:

@@ -113,7 +113,6 @@ class Recovery:
             return False
 
     def _mend_tip(self) -> None:
-        """Back to the newest commit known to be whole."""
         if self._tip_is_whole():
             return
         ref = _head_ref(self._repo.git_dir)
@@ -289,7 +288,6 @@ class Recovery:
                 self._put(path, head.blob, _EMPTY)
 
     def _note_here(self) -> None:
-        """The checks for a new boot are made once."""
         here, tip = self._here(), self._repo.tip()
         if here and tip:
             self._journal.witness(here, self._journal.last(here) or tip, ())
@@ -369,7 +367,6 @@ class Recovery:
 
 
 def _head_ref(git_dir: Path) -> str:
-    """ "" when HEAD is detached or unreadable."""
     try:
         found = re.fullmatch(r"ref: (refs/heads/\S+)\s*", (git_dir / "HEAD").read_text())
     except (OSError, UnicodeDecodeError):

@@ -202,7 +202,6 @@ class Tampering:
         return set(_WORD.findall(text))
 
     def _blobs(self, *range_: str) -> dict[str, str]:
-        """Object -> one path it has."""
         out = self._git("rev-list", "--objects", *range_) or b""
         pairs = (
             line.decode("utf-8", "surrogateescape").partition(" ") for line in out.splitlines()
