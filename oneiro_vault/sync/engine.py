@@ -96,7 +96,7 @@ class Sync:
     def look(self) -> Meeting:
         """Fetch, and what a sync would do now; changes nothing. Raises Brake where one would."""
         met = self._meet(self._vault.head(), self._fetch())
-        met.late = remote_lease.find(self._vault, self._remote, met.ours, met.theirs)
+        met.late = remote_lease.late_runs(self._vault, self._remote, met.ours, met.theirs)
         return met
 
     def run(self) -> Done:

@@ -360,7 +360,7 @@ class Late:
     commits: list[str] = field(default_factory=list)
 
 
-def find(vault: Vault, remote: Remote, ours: str, theirs: str) -> list[Late]:
+def late_runs(vault: Vault, remote: Remote, ours: str, theirs: str) -> list[Late]:
     """Runs that only `ours` has and that have to give way, the latest first. Raises Unreachable or
     GitProblem."""
     if not ours:
@@ -405,9 +405,9 @@ def _fences(entries: Iterable[Entry]) -> dict[str, int]:
 
 
 def give_way(vault: Vault, remote: Remote, ours: str, theirs: str) -> list[Late]:
-    """Take those runs back. Raises what `find` does, and LockTimeout, RepositoryBusy or
+    """Take those runs back. Raises what `late_runs` does, and LockTimeout, RepositoryBusy or
     DiskProblem."""
-    found = find(vault, remote, ours, theirs)
+    found = late_runs(vault, remote, ours, theirs)
     for late in found:
         late.kept = remote.rescue(ours, f"late/{late.run}")
         _take_back(vault, late)

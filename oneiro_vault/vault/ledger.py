@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem
-from oneiro_vault.vault.git.activity import Stamp, stamp
-from oneiro_vault.vault.worktree.files import digest
+from oneiro_vault.vault.worktree.files import Stamp, digest, stamp
 from oneiro_vault.vault.write import disk
 
 if TYPE_CHECKING:

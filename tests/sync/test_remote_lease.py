@@ -474,7 +474,7 @@ def test_a_dry_run_says_so_and_changes_nothing(vaults: tuple[Vault, Vault]) -> N
     run = merged(one, 0, 1, held(one))
     held(other)
     before = one.head()
-    met = remote_lease.find(one, remote_of(one), before, "")
+    met = remote_lease.late_runs(one, remote_of(one), before, "")
     assert [(gone.run, gone.kept) for gone in met] == [(run, "")]
     assert one.head() == before
-    assert remote_lease.find(one, remote_of(one), "", "") == []
+    assert remote_lease.late_runs(one, remote_of(one), "", "") == []

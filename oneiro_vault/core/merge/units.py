@@ -21,7 +21,6 @@ _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _HEADING: Final = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _QUOTE: Final = re.compile(r" {0,3}>")
 _FENCE: Final = re.compile(r"(?:[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+|[ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
-_CONFLICT: Final = re.compile(r"[ \t]*>[ \t]*\[!conflict\]", re.I)
 _INDENTED: Final = re.compile(r"  |[ ]?\t")
 
 
@@ -100,7 +99,7 @@ class _Reader:
         opened = _FENCE.match(line)
         if not self._kind or self._begins(line):
             self.found.append([])
-            self._kind = QUOTE if _CONFLICT.match(line) else kind(line)
+            self._kind = QUOTE if is_callout(line) else kind(line)
         self.found[-1].append(line)
         self._blank, self._fence = False, opened[1] if opened else ""
 
@@ -108,7 +107,7 @@ class _Reader:
         new = kind(line)
         if new in (ITEM, HEADING) or self._kind in (HEADING, FENCE):
             return True
-        if _CONFLICT.match(line):
+        if is_callout(line):
             return True
         if self._kind == ITEM and _INDENTED.match(line):
             return False

@@ -6,7 +6,7 @@ restore), and making or dropping any lock changes the time of the folder it lies
 snapshots without a lock prove that git changed nothing in between.
 """
 # pathlib is left out here: asked before and after every look at the work tree.
-# ruff: noqa: PTH105, PTH112, PTH115, PTH116, PTH123, PTH208
+# ruff: noqa: PTH105, PTH112, PTH115, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -19,13 +19,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from oneiro_vault.errors import RepositoryBusy
+from oneiro_vault.vault.worktree.files import Stamp, stamp
 
 _LOCKS: Final = ("index.lock", "HEAD.lock")
 _NS: Final = 1_000_000_000
-
-Stamp = tuple[int, int, int]
-"""Modified (ns), size and inode of a file; zeros when there is none. git never writes an index in
-place."""
 
 
 class Snapshot(NamedTuple):
@@ -130,15 +127,6 @@ class Activity:
                 return file.read()
         except OSError:
             return b""
-
-
-def stamp(path: str | Path) -> Stamp:
-    """What tells one state of a file from another."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return 0, 0, 0
-    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 SETTLE: Final = 0.25
@@ -249,34 +237,28 @@ KEPT: Final = "Every note is as it was."
 _SYNC: Final = ("merge", "rebase")
 
 
-class State(NamedTuple):
-    """`what` is under way; `undo`: the command that takes it back, "" when none does."""
-
-    what: str
-    undo: str
-
-
 _MARKS: Final = {
-    f"oneiro/{PURGING}": State("an unfinished purge", ""),
-    "MERGE_HEAD": State("a merge", "git merge --abort"),
-    "rebase-merge": State("a rebase", "git rebase --abort"),
-    "rebase-apply/applying": State("git am", "git am --abort"),
-    "rebase-apply": State("a rebase", "git rebase --abort"),
-    "REVERT_HEAD": State("a revert", "git revert --abort"),
-    "CHERRY_PICK_HEAD": State("a cherry-pick", "git cherry-pick --abort"),
-    "BISECT_LOG": State("a bisect", "git bisect reset"),
-    "sequencer": State("a sequence of picks", ""),
+    f"oneiro/{PURGING}": ("an unfinished purge", ""),
+    "MERGE_HEAD": ("a merge", "git merge --abort"),
+    "rebase-merge": ("a rebase", "git rebase --abort"),
+    "rebase-apply/applying": ("git am", "git am --abort"),
+    "rebase-apply": ("a rebase", "git rebase --abort"),
+    "REVERT_HEAD": ("a revert", "git revert --abort"),
+    "CHERRY_PICK_HEAD": ("a cherry-pick", "git cherry-pick --abort"),
+    "BISECT_LOG": ("a bisect", "git bisect reset"),
+    "sequencer": ("a sequence of picks", ""),
 }
+"""What lies in the git folder -> what is under way, and the command that takes it back."""
 
 
 def refuse_half_done(root: Path, git_dir: Path, shared: Callable[[], object]) -> None:
     """Raise RepositoryBusy in the middle of something. `shared`: is there a remote to sync with?"""
-    for name, state in _MARKS.items():
+    for name, (what, undo) in _MARKS.items():
         if os.path.exists(git_dir / name):  # noqa: PTH110  # looked at before every write
             raise RepositoryBusy(
-                f"{state.what} is in progress in {root}",
+                f"{what} is in progress in {root}",
                 kept=KEPT,
-                hint=_hint(state, bool(shared())),
+                hint=_hint(what, undo, bool(shared())),
             )
 
 
@@ -293,14 +275,14 @@ def unmerged(root: Path, git_dir: Path, shared: Callable[[], object]) -> Reposit
     return RepositoryBusy(f"{root} has unmerged files", kept=KEPT, hint=hint)
 
 
-def _hint(state: State, shared: bool) -> str:
-    if "purge" in state.what:
+def _hint(what: str, undo: str, shared: bool) -> str:
+    if "purge" in what:
         return "A person finishes it: oneiro purge --resume"
-    if not state.undo:
+    if not undo:
         return "Finish or abort it (git status), then try again."
-    if shared and state.undo.split()[1] in _SYNC:
+    if shared and undo.split()[1] in _SYNC:
         return (
-            f"`{state.undo} && oneiro sync` joins both sides by rule instead. Or finish it by "
+            f"`{undo} && oneiro sync` joins both sides by rule instead. Or finish it by "
             f"hand (git status), then try again."
         )
-    return f"Finish it (git status says how), or take it back: `{state.undo}`. Then try again."
+    return f"Finish it (git status says how), or take it back: `{undo}`. Then try again."

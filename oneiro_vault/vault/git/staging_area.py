@@ -15,8 +15,9 @@ from pygit2.enums import FileStatus
 
 from oneiro_vault.errors import GitProblem
 from oneiro_vault.vault.git import activity
-from oneiro_vault.vault.git.activity import Activity, Stamp, stamp
+from oneiro_vault.vault.git.activity import Activity
 from oneiro_vault.vault.git.commands import Commands
+from oneiro_vault.vault.worktree.files import Stamp, stamp
 
 FILE: Final = 0o100644
 EXECUTABLE: Final = 0o100755

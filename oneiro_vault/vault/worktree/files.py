@@ -1,7 +1,7 @@
 """The work tree: list, read, write atomically. Never follows a link, never opens anything but a
 regular file."""
 # pathlib is left out here: os.* on descriptors: pathlib has no O_NOFOLLOW.
-# ruff: noqa: PTH106, PTH110, PTH112, PTH114, PTH118, PTH119, PTH120, PTH208
+# ruff: noqa: PTH106, PTH110, PTH112, PTH114, PTH116, PTH118, PTH119, PTH120, PTH208
 
 from __future__ import annotations
 
@@ -39,6 +39,20 @@ _KINDS: Final = {
 def digest(data: bytes) -> str:
     """Lower-case sha256 of the bytes: what a writer hands back as `base`."""
     return sha256(data).hexdigest()
+
+
+Stamp = tuple[int, int, int]
+"""Modified (ns), size and inode of a file; zeros when there is none. git never writes an index in
+place."""
+
+
+def stamp(path: str | Path) -> Stamp:
+    """What tells one state of a file from another."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 class Files:

@@ -18,11 +18,10 @@ from typing import Final
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem, RepositoryBusy
 from oneiro_vault.vault.git import activity
-from oneiro_vault.vault.git.activity import Stamp
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Entry, Locked
 from oneiro_vault.vault.ledger import Ledger
-from oneiro_vault.vault.worktree.files import TEMPORARY, Files
+from oneiro_vault.vault.worktree.files import TEMPORARY, Files, Stamp
 from oneiro_vault.vault.write import disk
 from oneiro_vault.vault.write.disk import reach
 from oneiro_vault.vault.write.journal import Intent, Journal, Owed, boot_id, owed
