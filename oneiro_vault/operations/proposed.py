@@ -14,8 +14,8 @@ from oneiro_vault.vault.git.staging_area import Entry as File
 from oneiro_vault.vault.history import proposal_branches
 from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.history.proposal_branches import Open
-from oneiro_vault.vault.paths import checked, is_note
 from oneiro_vault.vault.worktree.edits import id_of
+from oneiro_vault.vault.worktree.files import checked, is_note
 
 EVENT: Final = "review"
 """Kind of the ledger events that say what a person decided about a decision `d`: `v` is one of the

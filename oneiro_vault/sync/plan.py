@@ -28,8 +28,8 @@ from oneiro_vault.errors import GitProblem, InvalidInput, UnreadableNote, Unsafe
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Entry
 from oneiro_vault.vault.history.commit_log import History
-from oneiro_vault.vault.paths import is_note, twin_key
 from oneiro_vault.vault.worktree.edits import id_of
+from oneiro_vault.vault.worktree.files import is_note, twin_key
 
 Differences: TypeAlias = Mapping[str, tuple[Entry | None, Entry | None]]
 """path -> (before, after), None for absent."""

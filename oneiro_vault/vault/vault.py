@@ -33,12 +33,11 @@ from oneiro_vault.vault.health import repair
 from oneiro_vault.vault.health.problems import DAMAGE, REWRITTEN, Problem, damaged, find
 from oneiro_vault.vault.history import commit_log, undo
 from oneiro_vault.vault.history.undo import Undo
-from oneiro_vault.vault.paths import is_note
 from oneiro_vault.vault.purge.denylist import Erased
 from oneiro_vault.vault.secrets.secret_scan import OFF, Secrets, refusal, told
 from oneiro_vault.vault.worktree import commit_edits, edits
 from oneiro_vault.vault.worktree.commit_edits import Person
-from oneiro_vault.vault.worktree.files import Files, digest
+from oneiro_vault.vault.worktree.files import Files, digest, is_note
 from oneiro_vault.vault.write import disk, merge_commit
 from oneiro_vault.vault.write.journal import Journal, owed
 from oneiro_vault.vault.write.recovery import Recovery, mend_head

@@ -19,8 +19,8 @@ from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.settings.definitions import HINT, load
 from oneiro_vault.vault.git import network
 from oneiro_vault.vault.git.staging_area import NEW
-from oneiro_vault.vault.paths import hidden, is_ours
 from oneiro_vault.vault.worktree.edits import conflict
+from oneiro_vault.vault.worktree.files import hidden, is_ours
 
 if TYPE_CHECKING:
     from oneiro_vault.sync.engine import Done, Meeting, Sync

@@ -13,7 +13,7 @@ from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.operations.history.as_of_view import iso
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.history.commit_log import Entry
-from oneiro_vault.vault.paths import is_note
+from oneiro_vault.vault.worktree.files import is_note
 
 _UNDONE: Final = re.compile(r"undo of run ([0-9a-z-]+)")
 _SOURCE: Final = "undo of source "

@@ -18,7 +18,7 @@ from oneiro_vault.operations.history import as_of_view
 from oneiro_vault.operations.history.as_of_view import Moment, iso
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.history.commit_log import Entry
-from oneiro_vault.vault.paths import is_note
+from oneiro_vault.vault.worktree.files import is_note
 
 KINDS: Final = ("new", "revised", "merged", "retired", "moved", "contradicted", "pending")
 """A memory is in one of the first four, and may be among the moved and contradicted besides."""

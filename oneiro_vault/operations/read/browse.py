@@ -16,7 +16,7 @@ from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.remember.drafts import KEPT, note_path
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.change import Operation, Remove, Write
-from oneiro_vault.vault.paths import checked, hidden
+from oneiro_vault.vault.worktree.files import checked, hidden
 
 MOST: Final = 1_000
 """Entries of one listing; of a folder with more only its own level is shown."""

@@ -18,7 +18,7 @@ from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import InvalidInput, UnreadableNote, UnsafePath, shown
 from oneiro_vault.operations.remember import images
 from oneiro_vault.operations.runtime import House, new_id
-from oneiro_vault.vault.paths import checked, hidden
+from oneiro_vault.vault.worktree.files import checked, hidden
 
 KEPT: Final = "Nothing was written."
 TITLE_LENGTH: Final = 80

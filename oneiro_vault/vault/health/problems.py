@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from oneiro_vault.errors import GitProblem, OneiroError, few
 from oneiro_vault.vault.git import commands, merge_driver
 from oneiro_vault.vault.health import repair
-from oneiro_vault.vault.paths import is_note, twin_key
 from oneiro_vault.vault.purge import denylist
 from oneiro_vault.vault.worktree import edits
+from oneiro_vault.vault.worktree.files import is_note, twin_key
 from oneiro_vault.vault.write import disk
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from oneiro_vault.errors import GitProblem
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE
 from oneiro_vault.vault.history import commit_log
-from oneiro_vault.vault.paths import is_note
-from oneiro_vault.vault.worktree.files import SPEC_MARK
+from oneiro_vault.vault.worktree.files import SPEC_MARK, is_note
 
 _LAYOUT: Final = "--format=%H%x00%T%x00%ct%x00%B"
 _HEX: Final = re.compile(r"[0-9a-f]{7,64}")

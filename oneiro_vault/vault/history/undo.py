@@ -30,10 +30,9 @@ from oneiro_vault.vault.git.staging_area import Entry
 from oneiro_vault.vault.history.commit_log import Entry as Commit
 from oneiro_vault.vault.history.commit_log import History, trailers, undoing
 from oneiro_vault.vault.ledger import FOLDER
-from oneiro_vault.vault.paths import is_note
 from oneiro_vault.vault.worktree.attachments import sha256_of
 from oneiro_vault.vault.worktree.edits import identify, words_of
-from oneiro_vault.vault.worktree.files import digest
+from oneiro_vault.vault.worktree.files import digest, is_note
 
 _KEPT = "Nothing was changed."
 REPORTS = "dreams"

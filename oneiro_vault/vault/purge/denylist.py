@@ -19,10 +19,10 @@ from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Change, Write
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.history.commit_log import Entry
-from oneiro_vault.vault.paths import is_note
 from oneiro_vault.vault.purge.text_search import MARK
 from oneiro_vault.vault.worktree import edits
 from oneiro_vault.vault.worktree.edits import id_of
+from oneiro_vault.vault.worktree.files import is_note
 
 _OWN: Final = "purged "
 EVENT: Final = "purge"

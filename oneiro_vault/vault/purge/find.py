@@ -18,12 +18,12 @@ from oneiro_vault.vault.git import objects
 from oneiro_vault.vault.history.commit_log import trailers
 from oneiro_vault.vault.history.undo import REPORTS
 from oneiro_vault.vault.ledger import FOLDER as LEDGER
-from oneiro_vault.vault.paths import is_note, is_ours
 from oneiro_vault.vault.purge.text_search import Text, words_of
 from oneiro_vault.vault.secrets.secret_scan import TEXT, is_utf8
 from oneiro_vault.vault.worktree.attachments import named_in, sha256_of
 from oneiro_vault.vault.worktree.edits import identify
 from oneiro_vault.vault.worktree.edits import words_of as fingerprint_of
+from oneiro_vault.vault.worktree.files import is_note, is_ours
 
 if TYPE_CHECKING:
     from oneiro_vault.vault.vault import Vault

@@ -21,9 +21,9 @@ from oneiro_vault.vault.git import objects
 from oneiro_vault.vault.git.activity import PURGING
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, GONE, NEW, STAGED
-from oneiro_vault.vault.paths import is_ours
 from oneiro_vault.vault.purge.filter_program import mark_of
 from oneiro_vault.vault.purge.find import Trace
+from oneiro_vault.vault.worktree.files import is_ours
 from oneiro_vault.vault.write import disk
 from oneiro_vault.vault.write.disk import reach
 

@@ -23,11 +23,10 @@ from oneiro_vault.vault.git.staging_area import (
     Locked,
 )
 from oneiro_vault.vault.history import commit_log
-from oneiro_vault.vault.paths import hidden, is_note, is_ours, objection
 from oneiro_vault.vault.secrets.secret_scan import Secret, told
 from oneiro_vault.vault.worktree import edits
 from oneiro_vault.vault.worktree.edits import has_markers, identify
-from oneiro_vault.vault.worktree.files import LARGEST, digest
+from oneiro_vault.vault.worktree.files import LARGEST, digest, hidden, is_note, is_ours, objection
 from oneiro_vault.vault.write import disk
 from oneiro_vault.vault.write.journal import owed
 from oneiro_vault.vault.write.writer import Order, Progress, Writer

@@ -26,8 +26,7 @@ from oneiro_vault.vault.git.staging_area import (
     STAGED,
     Entry,
 )
-from oneiro_vault.vault.paths import is_note, is_ours
-from oneiro_vault.vault.worktree.files import LARGEST, Files, describe
+from oneiro_vault.vault.worktree.files import LARGEST, Files, describe, is_note, is_ours
 
 _MARKERS: Final = re.compile(rb"(?m)^<{7}[ \r\n][\s\S]*?^={7}\r?$[\s\S]*?^>{7}([ \r\n]|\Z)")
 MARKED: Final = "it holds conflict markers"

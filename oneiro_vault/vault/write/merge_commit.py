@@ -16,9 +16,8 @@ from oneiro_vault.vault.change import Operation, Receipt
 from oneiro_vault.vault.git.activity import Snapshot
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Entry, Locked
 from oneiro_vault.vault.history import commit_log
-from oneiro_vault.vault.paths import checked
 from oneiro_vault.vault.worktree.edits import MOMENT, Look
-from oneiro_vault.vault.worktree.files import digest
+from oneiro_vault.vault.worktree.files import checked, digest
 from oneiro_vault.vault.write import disk
 from oneiro_vault.vault.write.disk import reach
 from oneiro_vault.vault.write.journal import owed

@@ -35,8 +35,8 @@ from oneiro_vault.errors import (
 from oneiro_vault.vault.git.activity import PURGING, SETTLE, stopped
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import Locked
-from oneiro_vault.vault.paths import is_note
 from oneiro_vault.vault.worktree.edits import id_of
+from oneiro_vault.vault.worktree.files import is_note
 from oneiro_vault.vault.write import disk
 from oneiro_vault.vault.write.disk import reach
 from oneiro_vault.vault.write.journal import Journal

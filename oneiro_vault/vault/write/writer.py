@@ -28,9 +28,8 @@ from oneiro_vault.vault.change import Change, Remove, Write
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Entry
 from oneiro_vault.vault.ledger import Ledger, encode
-from oneiro_vault.vault.paths import checked, portable, twin_key
 from oneiro_vault.vault.worktree.edits import MOMENT, has_markers
-from oneiro_vault.vault.worktree.files import Files, digest
+from oneiro_vault.vault.worktree.files import Files, checked, digest, portable, twin_key
 from oneiro_vault.vault.write import disk
 from oneiro_vault.vault.write.disk import reach
 from oneiro_vault.vault.write.journal import Intent, Journal, Owed
