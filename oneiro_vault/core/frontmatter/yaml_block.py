@@ -15,7 +15,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+import frontmatter
 import yaml
+from frontmatter.default_handlers import YAMLHandler
 
 from oneiro_vault.errors import InvalidInput, UnreadableNote
 
@@ -348,6 +350,21 @@ def encode(text: str) -> bytes:
         ) from None
 
 
+class _Handler(YAMLHandler):  # type: ignore[misc]  # the library ships no types
+    """python-frontmatter with our boundaries and our values."""
+
+    def split(self, text: str) -> tuple[str, str]:
+        block = find_block(text)
+        return ("", text) if block is None else (text[block.start : block.stop], text[block.end :])
+
+    def load(self, fm: str, **_: object) -> dict[str, object]:
+        root = parse_block(fm)
+        return {} if root is None else plain_mapping(root)
+
+
+_HANDLER: Final = _Handler()
+
+
 def read(text: str) -> tuple[dict[str, object], str]:
     """Frontmatter and exact body (BOM and block left out). Raises UnreadableNote with the line."""
     refuse_markers(text)
@@ -359,8 +376,7 @@ def read(text: str) -> tuple[dict[str, object], str]:
         raise unreadable(
             f"the frontmatter is larger than {LARGEST // 1024} KB", "Move its text into the body."
         )
-    root = parse_block(text[block.start : block.stop])
-    return {} if root is None else plain_mapping(root), text[block.end :]
+    return frontmatter.parse(text[start : block.end], handler=_HANDLER)[0], text[block.end :]
 
 
 def texts(text: str) -> dict[str, object]:
