@@ -2,6 +2,7 @@
 for programs on the `anthropic` SDK.
 
     import anthropic
+    from oneiro_vault.memory_tool import VaultMemoryTool
 
     with VaultMemoryTool.at("~/my-vault") as memory:
         runner = anthropic.Anthropic().beta.messages.tool_runner(model=…, max_tokens=…,

@@ -111,7 +111,7 @@ class Desk:
             return JSONResponse(error.to_dict(), error.http_status)
         if not op:
             op, params["actor"] = "capture", "capture"
-        if protocol.NDJSON in request.headers.get("accept", ""):
+        elif protocol.NDJSON in request.headers.get("accept", ""):
             return StreamingResponse(self._stream(op, params, env), media_type=protocol.NDJSON)
         return await self.plain(op, params, env)
 

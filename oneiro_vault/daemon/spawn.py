@@ -122,7 +122,7 @@ def serves(root: Path) -> bool:
 
 
 def _look(root: Path, waiting: Waiting | None = None) -> tuple[dict[str, str], str]:
-    """An owner that can be used or will be, and what it does before (""; it is ready). Raises
+    """An owner that can be used or will be, and what it does before ("": it is ready). Raises
     OwnerProblem."""
     owner = client.owner_of(str(root))
     if not owner:

@@ -450,7 +450,7 @@ class Refresher:
 
     def _result(self, braked: str | None, gone: list[str]) -> Refreshed:
         self._generation = database.meta(self.db, "generation")
-        note_rows = tuple(
+        unreadable = tuple(
             path for (path,) in self.db.execute("SELECT path FROM unreadable ORDER BY path")
         )
         added, modified, removed = (
@@ -460,7 +460,7 @@ class Refresher:
             bool(database.meta(self.db, "complete")) and database.meta(self.db, "braked") is None
         )
         return Refreshed(
-            added, modified, removed, note_rows, complete, braked, tuple(gone) if braked else ()
+            added, modified, removed, unreadable, complete, braked, tuple(gone) if braked else ()
         )
 
 

@@ -373,7 +373,7 @@ class House:
 
     def _unknown(self, wanted: str) -> OneiroError:
         last = {
-            event.get("e"): (event["id"], str(event.get("t", ""))[:10])
+            str(event.get("e")): (event["id"], str(event.get("t", ""))[:10])
             for event in self.vault.events()
             if str(event.get("id", "")).startswith(wanted)
         }

@@ -19,7 +19,8 @@ note."""
 CLIENT: Final = "client"
 """Key of the frontmatter that names the program a conversation was held in."""
 FILE: Final = "file"
-"""Of a transcript that a person brought and that lies in no folder of their own clients."""
+"""Its value for a transcript that a person brought and that lies in no folder of their own clients:
+nobody knows who speaks in it."""
 ENCODED: Final = "encoded"
 """Key of the frontmatter of an episode that has become memories."""
 

@@ -22,7 +22,7 @@ _EMPTY: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _LARGEST: Final = 10**9
 MOST_NAMES: Final = 200
 LONGEST_NAME: Final = 500
-"""Of one list of names, since every name is a key of the index."""
+"""Names in one list and characters of each, since every name is a key of the index."""
 
 
 def checked(key: str, value: Any) -> Any:

@@ -50,6 +50,8 @@ _STAMP: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:[+-]\d\d
 _TRUST: Final = ("external", "model", "said", "user")
 _BARE: Final = re.compile(r"[A-Za-z0-9/($]")
 _FLOW: Final = re.compile(r"\[(?:[A-Za-z_][\w.-]*(?:, [A-Za-z_][\w.-]*)*)?\]", re.ASCII)
+_NO_TEXT: Final = re.compile(r"(?i:true|false|yes|no|on|off|y|n|null)")
+"""What some YAML reader takes for something else than text, unless it is in quotes."""
 _KEY: Final = re.compile(r"([A-Za-z_][\w-]*):(?: (.*))?\Z", re.ASCII)
 _CLOSE: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.M)
 
@@ -310,7 +312,8 @@ def _lines(key: str, merged: Merged, first: Head, second: Head) -> str | None:
     items = value if isinstance(value, list) else []
     if nearest.lines[key].endswith("]\n"):  # a list on one line stays one
         line = f"[{', '.join(map(str, items))}]"
-        return f"{key}: {line}\n" if _FLOW.fullmatch(line) else None
+        plain = _FLOW.fullmatch(line) and not any(_NO_TEXT.fullmatch(str(item)) for item in items)
+        return f"{key}: {line}\n" if plain else None
     known = {item: line for head in (second, first) for item, line in _item_lines(head, key)}
     return (
         f"{key}:\n" + "".join(known[item] for item in items)

@@ -43,7 +43,7 @@ _ENGLISH: Final = frozenset(
     """.split()
 )
 _SHARED: Final = frozenset("is are was has have of for at by to not on in an it".split())
-"""Others have them too: two of them tell."""
+"""Words of English that others have too: two of them tell."""
 _FOREIGN: Final = frozenset(
     """
     de het een van en ik zijn niet naar voor der die das und ist ein eine nicht mit von zu im auf le

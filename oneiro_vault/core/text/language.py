@@ -38,7 +38,7 @@ WHOLE_LETTERS: Final = {
     "ð": "d",
     "þ": "th",
 }
-"""Without an accent to take off, which FTS5 therefore leaves as they are."""
+"""Letters without an accent to take off, which FTS5 therefore leaves as they are."""
 
 NAMES: Final = {
     "es": "Spanish", "fr": "French", "de": "German", "pt": "Portuguese", "it": "Italian",

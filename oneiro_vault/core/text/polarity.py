@@ -149,7 +149,7 @@ def contrary(fact: str, ground: str) -> bool:
 
 
 def added(fact: str, ground: str) -> bool:
-    """Does a fact deny something that its ground does not, nor turns by a word?"""
+    """Does a fact deny what its ground says without denying or turning anything?"""
     plain = set(tokens(_CONTRACTED.sub(" not", ground)))
     language = detect(f"{fact} {ground}") or "en"
     said = frozenset(stems(ground, language))

@@ -65,7 +65,7 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")
 _STEMMED = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u064b-\u065f\u0670]+[^\W_]*)*")
-"""With the marks over and under it."""
+"""A word with the marks over and under it."""
 _CAPITAL = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+(?:-[^\W_]+)*(?:['’]s?(?!\w))?")
 _PHRASE = 4
 """Words that hardly stand in this order by chance: of 177 such phrases of six words, each in one

@@ -43,7 +43,7 @@ _WHICH: Final = {
     }.items()
     for word in words.split()
 }
-"""Beside a weekday or a month; dateparser does not translate it."""
+"""What stands beside a weekday or a month, and dateparser does not translate."""
 _CALLED: Final = {"no": "nb"}
 _NOT_DATES: Final = frozenset(
     {"name", "date_order", "no_word_spacing", "skip", "simplifications", "pertain"}

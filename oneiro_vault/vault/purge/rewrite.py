@@ -345,7 +345,8 @@ def finish(vault: Vault) -> None:
 
 
 def _let_go(vault: Vault) -> None:
-    """Other copies, and git's notes to itself, would hold the old history."""
+    """Delete what git remembers of other copies, and its notes to itself: they would hold the old
+    history."""
     commands = vault.repo.commands
     for line in commands.text("for-each-ref", "--format=%(refname)", *_FOLLOWED).splitlines():
         commands.run("update-ref", "--no-deref", "-d", line)

@@ -69,7 +69,7 @@ class Attachments:
         """What the name promises, and a notice when the disk has something else: then its last good
         version is served.
 
-        Raises NotFound for one that is not here yet, StaleMemory for one that no version of fits
+        Raises NotFound for one that is not here yet, StaleMemory for one of which no version fits
         its name.
         """
         with disk.guarded(f"Reading {path}"):

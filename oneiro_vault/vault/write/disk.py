@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -19,7 +20,6 @@ from oneiro_vault.errors import DiskProblem
 
 if TYPE_CHECKING:
     from pathlib import Path
-from collections import Counter
 
 _REASONS: Final = {
     errno.ENOSPC: (
@@ -136,7 +136,7 @@ def append(fd: int, data: bytes, durable: bool = False) -> None:
     try:
         write_all(fd, b"\n" + data if torn else data)
         if durable:
-            os.fdatasync(fd)
+            getattr(os, "fdatasync", os.fsync)(fd)  # macOS has the one only
     except OSError:
         os.ftruncate(fd, size)
         raise

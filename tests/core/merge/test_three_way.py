@@ -314,6 +314,17 @@ def test_flags_are_kept_in_the_style_they_are_in() -> None:
     assert yaml_block.read(text)[0]["flags"] == ["conflict"]
 
 
+@pytest.mark.parametrize("word", ["null", "yes", "Off"])
+def test_a_word_that_yaml_reads_as_something_else_stays_text(word: str) -> None:
+    tags = "tags:\n  - boat\n  - red\n"
+    base = changed((tags, "tags: [boat]\n"))
+    one = changed((tags, "tags: [boat, red]\n"))
+    other = changed((tags, f'tags:\n  - boat\n  - "{word}"\n'))
+    text = both(base, one, other).data.decode()
+    assert set(yaml_block.read(text)[0]["tags"]) == {"boat", "red", word}  # type: ignore[call-overload]  # a list
+    assert f'"{word}"' in text
+
+
 def test_without_a_base_both_are_in_it() -> None:
     text = clean(
         None, BASE, changed(("The end.", "The end.\n\nAnd more."), ("  - red\n", "  - wet\n"))
