@@ -51,7 +51,11 @@ def recall_(
     explain: bool,
     fast: bool,
 ) -> Output:
-    """Find memories by meaning and by words."""
+    """Find memories by meaning and by words.
+
+    What stands in quotation marks, or four words and more that ask nothing, is looked for as it
+    stands, too: notes that have it come first.
+    """
     found = face.ops.recall(
         query=" ".join(query),
         k=k,
