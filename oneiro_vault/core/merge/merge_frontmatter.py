@@ -291,7 +291,8 @@ def _source(key: str, value: object, base: Head, first: Head, second: Head) -> H
 
 
 def compose(merged: Merged, base: Head, first: Head, second: Head, body: str) -> str | None:
-    """None when it takes YAML to write it."""
+    """The text of the merged frontmatter over `body`, all three heads being plain; None when it
+    takes YAML to write it."""
     if not first.stop and not second.stop:
         return None if body.startswith("---") else body
     parts = []
