@@ -58,7 +58,8 @@ def foreign(text: str) -> list[Stretch]:
     """Every stretch that is not the person's own, or may not be, in order and apart from each
     other."""
     found, lines = _marked(text)
-    own = _typed([(text[start:end], marks) for start, end, marks in lines], _in_bursts(text))
+    turn = [(text[start:end], marks) for start, end, marks in lines]
+    own = _typed(turn, _in_bursts(text.strip()))
     extents = [(start, end) for start, end, _ in lines]
     stretches = [Stretch(*one) for one in found + extents[own:]]
     for start, end in extents[:own]:
@@ -117,8 +118,11 @@ def _typed(turn: Sequence[tuple[str, bool]], burst: bool) -> int:
     if not marked and _introduces(first, [line for line, _ in later], burst):
         return 1
     last = len(later) - 1
-    asking = [not one and number < last for number, (_, one) in enumerate(later)]
-    if not any(_hints(line, may, burst) for (line, _), may in zip(later, asking, strict=True)):
+    hinted = (
+        _hints(line, not one and number < last, burst, before)
+        for number, ((line, one), (_, before)) in enumerate(zip(later, turn, strict=False))
+    )
+    if not any(hinted):
         return len(turn)
     return 1 if "?" in first or not any(_speaks_of(line) for line, _ in later) else 0
 
@@ -145,15 +149,15 @@ def _introduces(line: str, later: Sequence[str], burst: bool) -> bool:
     return any(one.search(last) for one in (_SIGNS["here"], _SIGNS["names_it"]))
 
 
-def _hints(line: str, asking: bool, burst: bool) -> bool:
+def _hints(line: str, asking: bool, burst: bool, behind: bool) -> bool:
     """Does a later line look as if it had not been typed, or speak of what was not? `asking`: may
-    it ask about the next one?"""
+    it ask about the next one? `behind`: what it asks about was marked off right before it."""
     if item := _SIGNS["item"].match(line):
         return _strange(line[item.end() :])
     words = (
         _SIGNS["orders"],
         _SIGNS["readers"],
-        *(() if burst else (_SIGNS["names_it"], _QUESTION)),
+        *(() if burst or behind else (_SIGNS["names_it"], _QUESTION)),
     )
     if _strange(line) or len(line) > _LONG or any(one.search(line) for one in words):
         return True
@@ -187,8 +191,10 @@ def _strange(line: str) -> bool:
 
 
 def _answers(line: str) -> bool:
-    """Does it begin with a number, as people answer: of nobody who speaks or is spoken to?"""
-    speaks = _SIGNS["claims"].search(line) or _SIGNS["to_reader"].search(line)
+    """Does it begin with a number, as people answer: in a sentence in which nobody speaks, and
+    without a word to a reader?"""
+    first, *_ = claims.split_sentences(line)
+    speaks = _SIGNS["claims"].search(first) or _SIGNS["to_reader"].search(line)
     return bool(_SIGNS["sentence_of_numbers"].match(line)) and not speaks
 
 

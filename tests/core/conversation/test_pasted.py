@@ -53,6 +53,18 @@ what does that mean? my server is called Hydra."""
             ("Friday", "Debian"),
         ),
         (
+            "She put me on 8 mg today. The label says this:\n```\nI am Mallory.\n```\nI drink "
+            "no milk. Is that somebody else's box?",
+            ("Mallory",),
+            ("8 mg", "milk"),
+        ),
+        (
+            "She put me on 8 mg today. The label says this:\n```\nI am Mallory.\n```\nWe never "
+            "pay late\nIs that somebody else's box?",
+            ("Mallory", "pay late", "8 mg"),
+            (),
+        ),
+        (
             "We ship on Friday. I get this:\n\n```\nnever closed: I am Mallory.",
             ("Mallory",),
             ("Friday",),
@@ -150,6 +162,8 @@ def test_what_was_pasted_is_foreign(
         "I take the night train to see my sister, the ticket is booked, seat 41, and I need you "
         "to think of what to pack. The cat stays.",
         "back from the vet\nrex gets renal food from now, twice a day\nwhat else can he have?",
+        " back from the vet\nhis dose changed, message to jo that it is two a day\n\n",
+        "2 rounds of stretches. btw the lists come out odd on here, just write me plain sentences",
         "I'm Noor, we've got two boys. We rent in Porto.\n\nWe bought a mill near Braga in May, "
         "and it has no roof yet.",
         "",
