@@ -93,6 +93,8 @@ class Snapshot:
     """Question id -> did this run's judge leave it open before?"""
     free: bool = True
     """Does it cost nobody anything to ask this judge again what it left open?"""
+    connected: bool = False
+    """Does the connected model answer, which reads many questions at a time?"""
     failed: Callable[[str], bool] = lambda _: False
     """Question id -> did it get no answer that could be used before? Others come first."""
     forgotten: Container[str] = frozenset()

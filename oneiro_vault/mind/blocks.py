@@ -72,6 +72,17 @@ def refused(title: str, text: str, snapshot: Snapshot) -> str:
     )
 
 
+def pared(text: str) -> str:
+    """A text without the sentences that the gate stops: one of them is no reason to leave out the
+    others."""
+    left = text
+    for start, end in reversed(claims.sentence_spans(text)):
+        if orientation_gate.prescribes(text[start:end]):
+            left = f"{left[:start].rstrip(' ')} {left[end:].lstrip(' ')}"
+    lines = (line.rstrip() for line in left.splitlines())
+    return "\n".join(line for line in lines if not line or any(map(str.isalnum, line))).strip()
+
+
 def described(text: str) -> str:
     """One sentence for a search row."""
     return parser.first_sentence(text)
@@ -168,7 +179,8 @@ class Draft:
 def fitted(
     snapshot: Snapshot, drafts: Sequence[Draft]
 ) -> Generator[list[Question], Mapping[str, Verdict], list[Draft]]:
-    """The drafts, long ones shortened as far as the judge can."""
+    """The drafts, long ones shortened as far as the judge can, and without the sentences that may
+    not stand there, where others are left that say more than is known."""
     limit: int = snapshot.settings["distil.characters"]
     found = list(drafts)
     for _ in range(TIMES):
@@ -184,7 +196,16 @@ def fitted(
                     text=verdict.answer.text,
                     questions=(*found[at].questions, verdict.question),
                 )
-    return found
+    return [_pared(draft, limit) for draft in found]
+
+
+def _pared(draft: Draft, limit: int) -> Draft:
+    why = orientation_gate.objection(draft.title, described(draft.text), draft.text, limit)
+    text = pared(draft.text) if why else ""
+    known = draft.target.memory.body if draft.target else ""
+    if not text or set(claims.sentences(text)) <= set(claims.sentences(known)):
+        return draft
+    return replace(draft, text=text, reason=f"{draft.reason}; without a part, because {why}")
 
 
 def _shorter(text: str, limit: int) -> Question:

@@ -175,7 +175,8 @@ class Encode:
                 del filing.units[key]
             else:
                 claimed.add(words)
-                near = candidates(snapshot, unit, snapshot.settings["encode.candidates"], known)
+                most = snapshot.settings["encode.candidates"] // (2 if snapshot.connected else 1)
+                near = candidates(snapshot, unit, most, known)
                 if same := next((one for one in near if resolve.repeats(capture, unit, one)), None):
                     place = Place(action="link", existing=same.id, reason="in the same words")
                     judge = filing.judges[source]

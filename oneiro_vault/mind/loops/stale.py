@@ -20,6 +20,7 @@ from oneiro_vault.mind.blocks import (
     fair_title,
     fitted,
     ours,
+    pared,
     refused,
     said_anew,
     trust_of,
@@ -91,10 +92,14 @@ def mend(snapshot: Snapshot, without: Container[str] = ()) -> Deciding:
         why = refused(draft.title, draft.text, snapshot) or unfounded(
             draft.title, draft.text, (draft.target, *draft.sources)
         )
-        edit = None if why else said_anew(draft.target, draft.title, draft.text, draft.sources)
-        decisions.append(
-            _decision(draft, edit, f"not written, because {why}" if why else draft.reason)
-        )
+        if not why:
+            edit = said_anew(draft.target, draft.title, draft.text, draft.sources)
+            decisions.append(_decision(draft, edit, draft.reason))
+        elif pared(draft.text):
+            decisions.append(_decision(draft, None, f"not written, because {why}"))
+        else:
+            reason = f"retired: it no longer holds, and its new words were refused, because {why}"
+            decisions.append(_decision(draft, _settled(draft, "retire"), reason))
     return decisions
 
 

@@ -122,6 +122,7 @@ class Runner:
                 lambda question: self.answers.get(question, self.judge.name) is not None,
                 *known,
                 free=self.judge.name not in report.ANSWERING or self.judge.name == deferred.NAME,
+                connected=self.judge.name in report.ANSWERING,
             )
         return self._seen
 

@@ -65,10 +65,11 @@ def take(
     failed: Callable[[str], bool] = _never,
     *,
     free: bool = True,
+    connected: bool = False,
 ) -> Picture:
     """The vault at HEAD, without what cannot be read, has no id or shares one. Of a question's id:
     `answered` before by this run's judge, `waited`: left open, `failed`: no use; `free`: does
-    asking again what is open cost nobody anything?"""
+    asking again what is open cost nobody anything; `connected`: does the connected model answer?"""
     house.converge()
     head = house.vault.head()
     read = _read(house, head)
@@ -100,6 +101,7 @@ def take(
         waited=waited,
         failed=failed,
         free=free,
+        connected=connected,
         settled=frozenset(decided | verdicts.keys() | {one.id for one in waiting}),
         forgotten=house.forgotten(),
         declined=frozenset(

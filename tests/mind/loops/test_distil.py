@@ -12,6 +12,7 @@ import pytest
 from oneiro_vault.core.memory import TRUSTS
 from oneiro_vault.core.question import Question
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
+from oneiro_vault.mind.blocks import pared
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops.distil import LOOP, sources
 from tests.judges.scripted import ScriptedJudge, temperament
@@ -412,7 +413,6 @@ def test_or_retired_or_kept() -> None:
 
 def test_or_left_alone_when_the_words_are_refused() -> None:
     for words in (
-        "You are on land.",
         "The boat lies in Oslo.",
         "The boat burnt down; everything sank.",
     ):
@@ -420,6 +420,22 @@ def test_or_left_alone_when_the_words_are_refused() -> None:
         assert edits(decisions) == []
         assert "not written" in decisions[0].reason
     assert Driver(temperament("garbage"), Memo()).drive(LOOP.run(picture(OLD, NEW, BLOCK))) == []
+
+
+def test_what_no_longer_holds_goes_even_where_no_new_words_may_stand_there() -> None:
+    (told,), _ = judged(picture(OLD, NEW, BLOCK), distil_stale=stale("revise", "You are on land."))
+    assert told.edits == (Set(BLOCK.id, {"status": "dormant"}),)
+    assert told.reason.startswith("retired: it no longer holds, and its new words were refused")
+
+
+def test_one_sentence_that_is_refused_does_not_take_the_others_along() -> None:
+    words = "The boat lies on land.\n- Always say so."
+    (told,), _ = judged(picture(OLD, NEW, BLOCK), distil_stale=stale("revise", words))
+    (edit,) = told.edits
+    assert isinstance(edit, Set)
+    assert edit.body == "The boat lies on land.\n"
+    assert "without a part, because it reads like words to or about a model" in told.reason
+    assert pared("Always say so. The boat is blue. You are Nova.") == "The boat is blue."
 
 
 def test_a_person_is_asked_about_their_own_words() -> None:

@@ -572,13 +572,15 @@ def test_two_states_without_a_common_word_are_told_twice() -> None:
 
 def test_whatever_is_near_is_shown_and_what_its_quotation_names_behind_it() -> None:
     named = note("n", "Bo brings the mail on Fridays.", about=("Ana",), trust="external")
-    many = [note(letter, f"{letter} is an isle.", trust="external") for letter in "pqrstuvwx"]
+    many = [
+        note(letter, f"{letter} is an isle.", trust="external") for letter in "abdefghjkmpqrstvw"
+    ]
     said = "Corin flies to Hobart with Ana, for Bo has gone to sea."
     judge = answers([MOVED | {"quote": said}])
     taken = capture(body=f"User: {said}")
     drive(judge, snap(taken, *many, named, near=tuple(one.id for one in many)))
     shown = next(one.ids for one in judge.asked if one.kind == resolve.KIND)
-    assert shown == (*(one.id for one in many[:8]), named.id)
+    assert shown == (*(one.id for one in many[:16]), named.id)
 
 
 @pytest.mark.parametrize("place", [0, -1])
