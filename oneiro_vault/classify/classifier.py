@@ -11,15 +11,18 @@ lines in `tests/corpora`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
-from oneiro_vault.classify import features
 from oneiro_vault.index.embed.models import DEFAULT_SHA256, Model, model_folder
 
 if TYPE_CHECKING:
@@ -72,7 +75,7 @@ def topics(sentences: Sequence[str]) -> list[Mapping[Topic, float]]:
         return []
     learned = weights()
     scores = vectors(sentences) @ learned["topics/dense"] + learned["topics/bias"]
-    for row, (codes, values) in zip(scores, map(features.features, sentences), strict=True):
+    for row, (codes, values) in zip(scores, map(features, sentences), strict=True):
         row += values @ learned["topics/words"][codes] * learned["topics/scale"]
     likely = np.exp(scores - scores.max(axis=1, keepdims=True))
     likely /= likely.sum(axis=1, keepdims=True)
@@ -89,7 +92,7 @@ def probabilities(
     learned = weights()
     words, scale = learned[f"{head}/words"], learned[f"{head}/scale"]
     scores = (
-        np.array([features.score(features.features(one), words) for one in sentences]) * scale
+        np.array([score(features(one), words) for one in sentences]) * scale
         + learned[f"{head}/bias"]
     )
     if f"{head}/out" in learned:
@@ -134,7 +137,7 @@ def weights(path: Path = WEIGHTS) -> Mapping[str, Any]:
 def trained_with() -> str:
     """What weights depend on besides the lines they learned: the version of the features, and the
     model."""
-    return f"features {features.VERSION}, model {DEFAULT_SHA256[:16]}"
+    return f"features {FEATURES}, model {DEFAULT_SHA256[:16]}"
 
 
 @cache
@@ -145,3 +148,79 @@ def _model() -> WorkerEmbedder:
         "minilm4", "default", str(model_folder()), dimension=384, tokens=_TOKENS, graph=str(GRAPH)
     )
     return WorkerEmbedder(layers, threads=1)
+
+
+BUCKETS: Final = 1 << 18
+FEATURES: Final = 2
+"""Goes up with every change of what is counted: weights of another version fit no more."""
+_WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]")
+_QUOTES: Final = {'"': '"', "“": "”", "„": "“", "«": "»", "‘": "’", "「": "」", "»": "«"}
+_STARTS: Final = frozenset(".!?:;…•«")
+_NAME: Final = "N"
+_LETTERS: Final = range(2, 6)
+"""Lengths of the runs of letters that are counted."""
+_LONGEST: Final = 600
+"""Characters of a sentence that are looked at."""
+
+Sparse = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
+"""Buckets of one sentence and the value in each."""
+
+
+def features(sentence: str) -> Sparse:
+    """The words and letters of one sentence, hashed. Runs of words and runs of letters weigh the
+    same, however long it is. Names count as one word, so that nothing is learned about anybody;
+    words in quotation marks are other words than the same ones without."""
+    words = list(_words(unicodedata.normalize("NFKC", sentence)[:_LONGEST]))
+    runs = set(_word_runs(words)), set(_letter_runs(words))
+    codes = [
+        np.array([crc32(run.encode("utf-8", "replace")) for run in sorted(kind)], dtype=np.int64)
+        for kind in runs
+    ]
+    values = [np.where(kind & 0x80000000, 1, -1) / np.sqrt(max(len(kind), 1)) for kind in codes]
+    return np.concatenate(codes) % BUCKETS, np.concatenate(values).astype(np.float32)
+
+
+def score(found: Sparse, weights: npt.NDArray[Any]) -> float:
+    """What weights, one a bucket, make of the features of a sentence."""
+    return float(weights[found[0]] @ found[1])
+
+
+def _words(text: str) -> Iterator[tuple[str, str]]:
+    """(the word in small letters, the word or what stands for it: a name, a beginning, something
+    quoted)."""
+    closing = ""
+    first = True
+    for word in _WORD.findall(text):
+        if not closing and word in _QUOTES:
+            closing, word, quoted = _QUOTES[word], "«", ""
+        elif closing and word in (closing, "”" if closing == "“" else closing):
+            closing, word, quoted = "", "»", ""
+        else:
+            quoted = "q" if closing else ""
+        low = word.lower()
+        capital = word[0].isupper()
+        masked = f"^{low}" if first and capital else _NAME if capital and len(word) > 1 else low
+        yield quoted + low, quoted + masked
+        first = word in _STARTS
+
+
+def _word_runs(words: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """One to three words in a row, and two with one or two between them."""
+    for low, masked in words:
+        yield f"1{low}"
+        yield f"1{masked}"
+    row = ["^", *(masked for _, masked in words), "$"]
+    for one, two in pairwise(row):
+        yield f"2{one} {two}"
+    for one, two, three in zip(row, row[1:], row[2:], strict=False):
+        yield f"3{one} {two} {three}"
+        yield f"s{one} {three}"
+    for one, far in zip(row, row[3:], strict=False):
+        yield f"t{one} {far}"
+
+
+def _letter_runs(words: Sequence[tuple[str, str]]) -> Iterator[str]:
+    text = f" {' '.join(masked.lstrip('^') for _, masked in words)} "
+    for length in _LETTERS:
+        for start in range(len(text) - length + 1):
+            yield text[start : start + length]

@@ -7,13 +7,13 @@ A date without an offset means UTC. Day and month are never guessed: 03/04/2024 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.markdown import parser
@@ -21,7 +21,10 @@ from oneiro_vault.core.text.query import fold
 from oneiro_vault.core.time.date_ranges import parse_range
 from oneiro_vault.errors import InvalidInput
 
-TYPES: Final = ("episodic", "semantic", "orientation", "entity", "procedure", "principle")
+EPISODIC: Final = "episodic"
+CAPTURE: Final = "capture"
+"""Source of what was captured, and tag of a person's own words that still wait for encoding."""
+TYPES: Final = (EPISODIC, "semantic", "orientation", "entity", "procedure", "principle")
 STATUSES: Final = ("active", "pending", "dormant", "superseded", "archived")
 TRUSTS: Final = ("user", "said", "model", "external")
 """Strongest first. `said`: typed by the person in a conversation, as a client recorded it."""
@@ -553,3 +556,18 @@ _NAMES: Final = (
     (_WEEK, _week),
     (_MONTH, lambda found: _day(found[1], found[2], 1)),
 )
+
+
+class _Captured(Protocol):
+    @property
+    def type(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def tags(self) -> Collection[str]: ...
+
+
+def captured(note: _Captured) -> bool:
+    """Is it an episode as it was captured? (What a model left behind in its own words is a memory
+    from the first.)"""
+    return note.type == EPISODIC and (note.source == CAPTURE or CAPTURE in note.tags)

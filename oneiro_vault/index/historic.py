@@ -22,8 +22,7 @@ from oneiro_vault.index.keyword import chunk_rows, database
 from oneiro_vault.index.keyword.database import FILE, Database
 from oneiro_vault.index.keyword.queries import Answers, Hits
 from oneiro_vault.index.refresh import Refresher
-from oneiro_vault.index.vectors.backfill import Backlog
-from oneiro_vault.index.vectors.service import Semantic
+from oneiro_vault.index.vectors.service import Backlog, Semantic
 
 FOLDER: Final = "earlier"
 KEPT: Final = 4

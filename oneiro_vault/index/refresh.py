@@ -300,7 +300,7 @@ class Refresher:
             return
         listed = self.db.execute("SELECT path, head FROM unreadable WHERE NOT refused")
         asked = {path: head for path, head in listed if within is None or path in within}
-        heads = self._past.heads(asked)
+        heads = self._past.heads(asked) if asked else {}
         moved = {
             path: heads.get(path, "") for path, head in asked.items() if head != heads.get(path, "")
         }

@@ -17,9 +17,13 @@ from typing import TYPE_CHECKING, Any
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.frontmatter.salvage import BROKEN
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.ranking import Weights
+from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.core.time import strength as curve
+from oneiro_vault.core.time.date_ranges import Range
+from oneiro_vault.core.time.validity import Held, spans
 from oneiro_vault.errors import (
     AmbiguousId,
     EmbedderProblem,
@@ -31,7 +35,10 @@ from oneiro_vault.errors import (
     shown,
 )
 from oneiro_vault.index.base import LOADING, Embedder, Refreshed, Row
+from oneiro_vault.index.keyword.queries import Answers
 from oneiro_vault.index.store import Index
+from oneiro_vault.recall.answer_order import holds
+from oneiro_vault.recall.request import LIVE
 from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.write import disk
@@ -531,3 +538,85 @@ class Use:
         if moment is not None:
             self.days.add(when[:10])
             self.last = moment if self.last is None else max(self.last, moment)
+
+
+@dataclass
+class View:
+    """The state of the vault a question is put to: the living one. An index, what the ledger
+    knows, and since when and until when each note holds (`held`), where that was asked."""
+
+    house: House
+    index: Answers
+    known: Remembered
+    behind: int = 0
+    held: Mapping[int, Held] = field(default_factory=dict)
+
+    @property
+    def past(self) -> bool:
+        """Is it what was believed at an earlier moment?"""
+        return False
+
+    def vector(self, query: str, wait: bool, progress: Progress) -> tuple[Any, str | None]:
+        """The question as a vector, and why the answer is less than it could be."""
+        return self.house.query_vector(query, wait=wait, progress=progress)
+
+    def row(self, ident: str) -> Row:
+        """The one note that an id or a unique prefix means."""
+        return self.house.resolve(ident)
+
+    def holding(self, start: float | None, end: float | None) -> tuple[frozenset[int], int]:
+        """The notes that held at any time of [start, end), and how many do not say since when they
+        hold."""
+        self.held = spans(self.index.claims())
+        late = sum(
+            not one.stated and one.since is not None and end is not None and one.since >= end
+            for one in self.held.values()
+        )
+        return frozenset(key for key, one in self.held.items() if one.within(start, end)), late
+
+    def of(self, row: Row) -> answers.RowState:
+        """What a reader must know of a row besides what it says."""
+        found = self.state(row)
+        if self.held:
+            one = self.held[row.key]
+            found["valid"] = {
+                "from": _day(one.since),
+                "until": _day(one.until),
+                "stated": one.stated,
+            }
+        elif row.status in LIVE and (when := holds(row, self.known.now)):
+            found["valid"] = {
+                "from": row.valid_from or None,
+                "until": row.valid_until or None,
+                "stated": True,
+                "now": when,
+            }
+        return found
+
+    def told(self, valid_at: str | None, valid: Range | None, late: int) -> answers.Spoken:
+        """Which moments an answer speaks of, and how many were left out as not known for then."""
+        said: answers.Spoken = {}
+        if valid is not None:
+            said["valid_at"] = {
+                "asked": valid_at,
+                "from": _day(valid[0]),
+                "until": _day(valid[1]),
+                "undated": late,
+            }
+        return said
+
+    def state(self, row: Row) -> answers.RowState:
+        """Its status, has it faded, is its file gone while the brake holds, is only a part of it
+        readable."""
+        gone = not self.past and row.path in self.house.held
+        broken = not BROKEN.isdisjoint(row.problems)
+        return {
+            "status": row.status,
+            "faded": self.known.strength(row) < self.known.faded,
+            "gone": gone,
+            "broken": broken,
+        }
+
+
+def _day(moment: float | None) -> str | None:
+    return None if moment is None else dates.iso(moment)

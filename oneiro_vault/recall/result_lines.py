@@ -13,7 +13,7 @@ from oneiro_vault.core.text.query import QueryTerms, fts_expression
 from oneiro_vault.core.text.snippet import Finder
 from oneiro_vault.index.base import Row, Vectors
 from oneiro_vault.index.keyword.queries import Answers
-from oneiro_vault.recall.signals import heard_of, names_somebody
+from oneiro_vault.recall.search import heard_of, names_somebody
 
 _LONG: Final = 20_000
 """Characters of a body that are looked through; of a longer one only the passage that the index

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem
-from oneiro_vault.vault.worktree.files import Stamp, digest, stamp
+from oneiro_vault.vault.worktree.files import digest
 from oneiro_vault.vault.write import disk
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ class Ledger:
         self._root = root
         self._pending = folder / "pending.jsonl"
         self._folding = folder / "folding.jsonl"
+        self.files: Final = self._folding, self._pending
+        """Of events not yet in history."""
         self._device = ""
 
     @property
@@ -188,14 +190,10 @@ class Ledger:
         if fold and digest(self._renamed()) == fold:
             self._folding.unlink(missing_ok=True)
 
-    def stamp(self) -> tuple[Stamp, ...]:
-        """Of the files with events not yet in history."""
-        return stamp(self._folding), stamp(self._pending)
-
     def waiting(self) -> list[Event]:
         """Events not yet in history."""
         found: list[Event] = []
-        for path in (self._folding, self._pending):
+        for path in self.files:
             try:
                 found.extend(decode(path.read_bytes()))
             except FileNotFoundError:

@@ -37,7 +37,7 @@ from oneiro_vault.vault.purge.denylist import Erased
 from oneiro_vault.vault.secrets.secret_scan import OFF, Secrets, refusal, told
 from oneiro_vault.vault.worktree import commit_edits, edits
 from oneiro_vault.vault.worktree.commit_edits import Person
-from oneiro_vault.vault.worktree.files import Files, digest, is_note
+from oneiro_vault.vault.worktree.files import Files, digest, is_note, stamp
 from oneiro_vault.vault.write import disk, merge_commit
 from oneiro_vault.vault.write.journal import Journal, owed
 from oneiro_vault.vault.write.recovery import Recovery, mend_head
@@ -349,7 +349,7 @@ class Vault:
 
     def ledger_stamp(self) -> Hashable:
         """Changes whenever `events` may have something new to say."""
-        return self.repo.folder(self.head(), ledger.FOLDER), self.ledger.stamp()
+        return self.repo.folder(self.head(), ledger.FOLDER), *map(stamp, self.ledger.files)
 
     def commits(self) -> int:
         """Number of commits in the history."""

@@ -20,7 +20,7 @@ import torch
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from oneiro_vault.classify import classifier, features, first_things
+from oneiro_vault.classify import classifier, first_things
 from oneiro_vault.classify.classifier import SPEAKERS, TOPICS, WEIGHTS, Head, Vectors
 from oneiro_vault.core.conversation import personal
 from tests.classify import train_tagger
@@ -158,11 +158,11 @@ class Data:
 
 def prepare(head: Head, known: list[Line]) -> Data:
     """What is learned from. A bucket that only one line has counts for nothing."""
-    hashed = [features.features(line.text) for line in known]
+    hashed = [classifier.features(line.text) for line in known]
     starts = np.cumsum([0, *(len(codes) for codes, _ in hashed)])
     columns, values = (np.concatenate(part) for part in zip(*hashed, strict=True))
-    words = sparse.csr_matrix((values, columns, starts), shape=(len(known), features.BUCKETS))
-    count = np.bincount(words.indices, minlength=features.BUCKETS)
+    words = sparse.csr_matrix((values, columns, starts), shape=(len(known), classifier.BUCKETS))
+    count = np.bincount(words.indices, minlength=classifier.BUCKETS)
     rarity = np.where(count > 1, np.log((1 + len(known)) / (1 + count)), 0)
     speakers = np.eye(len(SPEAKERS))[[line.speaker for line in known]]
     labels = np.array([line.label for line in known], dtype=np.float32)
@@ -255,7 +255,7 @@ def learn(head: Head) -> dict[str, Any]:
     rows = np.arange(len(data.labels))
     words, net = fit_words(data, rows), fit_network(data, rows)
     of_words, bias = both.coef_[0][0], both.intercept_[0]
-    buckets, speakers = np.split(words.coef_[0], [features.BUCKETS])
+    buckets, speakers = np.split(words.coef_[0], [classifier.BUCKETS])
     buckets = buckets * data.rarity * of_words
     scale = np.abs(buckets).max() / 127
     seen, shift = ({}, 0.0) if net is None else _layer(data, net, both.coef_[0][1])
@@ -310,7 +310,7 @@ def learn_topics() -> dict[str, Any]:
     known = topic_lines()
     model, seen, data = fit_topics(known)
     model.fit(seen, [one for _, one, _ in known])
-    words, dense = np.split(model.coef_, [features.BUCKETS], axis=1)
+    words, dense = np.split(model.coef_, [classifier.BUCKETS], axis=1)
     words, dense = (words * data.rarity).T, (dense / data.width).T
     scale = np.abs(words).max() / 127
     return {

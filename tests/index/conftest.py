@@ -13,7 +13,7 @@ from oneiro_vault.core.tree_diff import Refused, Stat
 from oneiro_vault.index.embed.embedders import HashEmbedder
 from oneiro_vault.index.keyword import chunk_rows
 from oneiro_vault.index.store import Index
-from oneiro_vault.index.vectors.backfill import Backlog
+from oneiro_vault.index.vectors.service import Backlog
 
 
 def waiting_texts(index: Index) -> list[str]:

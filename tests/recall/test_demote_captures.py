@@ -11,7 +11,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.core.question import Question
 from oneiro_vault.mind.loops import encode
-from oneiro_vault.recall.demote_captures import Captures
+from oneiro_vault.recall.answer_order import Captures
 from tests.judges.scripted import ScriptedJudge
 from tests.operations.conftest import Call, hits, stored
 from tests.recall.sessions import NOTES, SESSIONS, Talked

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Final, Protocol
+from typing import Final
 
-from oneiro_vault.core.memory import Memory
+from oneiro_vault.core.memory import CAPTURE, EPISODIC, Memory, captured
 
-TYPE: Final = "episodic"
-SOURCE: Final = "capture"
+SOURCE: Final = CAPTURE
+OWN: Final = CAPTURE
+"""Tag of a person's own words, which are theirs (`source: user`) and still wait for encoding."""
 REFLECTION: Final = "reflection"
 """Tag of what a conversation left behind in its model's own words."""
-OWN: Final = "capture"
-"""Tag of a person's own words, which are theirs (`source: user`) and still wait for encoding."""
 KIND: Final = "captured"
 """Key of the frontmatter that says what kind of capture it is: compaction, session, turns or
 note."""
@@ -25,22 +23,7 @@ ENCODED: Final = "encoded"
 """Key of the frontmatter of an episode that has become memories."""
 
 
-class _Episode(Protocol):
-    @property
-    def type(self) -> str: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def tags(self) -> Collection[str]: ...
-
-
-def captured(note: _Episode) -> bool:
-    """As it was captured? (What a model left behind in its own words is a memory from the
-    first.)"""
-    return note.type == TYPE and (note.source == SOURCE or OWN in note.tags)
-
-
 def waits(memory: Memory) -> bool:
     """Is it an episode whose facts are still to be filed?"""
-    raw = captured(memory) or (memory.type == TYPE and REFLECTION in memory.tags)
+    raw = captured(memory) or (memory.type == EPISODIC and REFLECTION in memory.tags)
     return raw and memory.status == "active" and ENCODED not in memory.extra

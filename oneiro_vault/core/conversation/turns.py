@@ -16,9 +16,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from oneiro_vault.core.conversation.captures import CLIENT, FILE, KIND, OWN, SOURCE, captured
+from oneiro_vault.core.conversation.captures import CLIENT, FILE, KIND, OWN, SOURCE
 from oneiro_vault.core.conversation.pasted import foreign
-from oneiro_vault.core.memory import Memory, weakest
+from oneiro_vault.core.memory import Memory, captured, weakest
 from oneiro_vault.core.text.claims import split_sentences
 
 KEY: Final = "spans"

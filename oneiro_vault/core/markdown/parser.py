@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
+from oneiro_vault.core.text.snippet import MARKUP, plain
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -292,16 +294,9 @@ _HEADING: Final = re.compile(
 _ORNAMENT: Final = re.compile(
     r"\s*(?:\[?!\[|<|\{[%{]|(?:[-*_][ \t]*){3,}$|(?:#[^\s#]+\s*)+$|(?:import|export) )"
 )
-_MARKUP: Final = re.compile(
-    r"^[ \t]*(?:>[ \t]*|[-*+][ \t]+(?:\[.\][ \t]+)?|\d{1,9}[.)][ \t]+|\[![\w-]+\][+-]?[ \t]*)+"
-)
 _SKIPPED: Final = re.compile(
     r"[ \t]*(?:#{1,6}(?:[ \t]|$)|(?:[-*_=][ \t]*){3,}$|!\[|<!--|\|)|[ \t]*[=-]+[ \t]*$"
 )
-_SHOWN_WIKI: Final = re.compile(r"!?\[\[([^\[\]|]*?)(?:\\?\|([^\[\]]*))?\]\]")
-_SHOWN_LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
-_EMPHASIS: Final = re.compile(r"\*\*|__|~~|==|`|%%|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)")
-_MARKS: Final = frozenset("*_~=`%")
 _SENTENCE: Final = re.compile(r"[.!?…]+[\"')\]]*(?=\s)|[。！？]+")
 _ABBREVIATION: Final = re.compile(
     r"(?<![\w.])(?:\w|(?i:dr|mr|mrs|ms|st|nr|no|vs|etc|ca|bzw|prof|approx|e\.g|i\.e|z\.b))\.\Z"
@@ -328,7 +323,7 @@ def top_heading(body: str) -> str:
     ):
         return ""
     # The closing #s are taken off here: in the pattern they would make it quadratic.
-    return _plain((found[1] or found[2]).rstrip("# \t") or found[0])
+    return plain((found[1] or found[2]).rstrip("# \t") or found[0])
 
 
 def first_sentence(body: str) -> str:
@@ -336,20 +331,13 @@ def first_sentence(body: str) -> str:
     paragraph, length = [], 0
     for line in _without_fences(body[:_HEAD]).splitlines():
         if line.strip() and not _SKIPPED.match(line):
-            paragraph.append(_MARKUP.sub("", line))
+            paragraph.append(MARKUP.sub("", line))
             length += len(line)
             if length > 4 * LONGEST:
                 break
         elif paragraph:
             break
-    return _shortened(_plain(" ".join(paragraph)))
-
-
-def line(text: str) -> str:
-    """A stretch of a body as one line of plain text, without headings' and lists' marks."""
-    return _plain(
-        " ".join(_MARKUP.sub("", part.strip().lstrip("#").strip()) for part in text.splitlines())
-    )
+    return _shortened(plain(" ".join(paragraph)))
 
 
 def _shortened(text: str) -> str:
@@ -360,14 +348,6 @@ def _shortened(text: str) -> str:
         return text
     head = text[: LONGEST - 1]
     return (head.rpartition(" ")[0].rstrip(" ,;:") or head) + "…"
-
-
-def _plain(text: str) -> str:
-    if "[" in text:
-        text = _SHOWN_LINK.sub(r"\1", _SHOWN_WIKI.sub(lambda found: found[2] or found[1], text))
-    if not _MARKS.isdisjoint(text):
-        text = _EMPHASIS.sub("", text)
-    return " ".join(text.split())
 
 
 def _without_fences(body: str) -> str:

@@ -14,7 +14,6 @@ from functools import partial
 from math import log
 from typing import Final
 
-from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.text.language import STOP_WORDS, stem
 from oneiro_vault.core.text.query import tokens
 
@@ -26,6 +25,15 @@ _MOST: Final = 2_000
 _WORDS: Final = 64
 _BREAK: Final = re.compile(r"\n+|[.!?…][\"'”’)\]]*[ \t]+|[。！？]\n*")
 _DOUBLED: Final = re.compile(r"([b-df-hjkmnp-rtvwx])\1$")
+
+MARKUP: Final = re.compile(
+    r"^[ \t]*(?:>[ \t]*|[-*+][ \t]+(?:\[.\][ \t]+)?|\d{1,9}[.)][ \t]+|\[![\w-]+\][+-]?[ \t]*)+"
+)
+"""What begins a line of a quotation, a list or a callout."""
+_SHOWN_WIKI: Final = re.compile(r"!?\[\[([^\[\]|]*?)(?:\\?\|([^\[\]]*))?\]\]")
+_SHOWN_LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
+_EMPHASIS: Final = re.compile(r"\*\*|__|~~|==|`|%%|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)")
+_MARKS: Final = frozenset("*_~=`%")
 
 Spot = tuple[int, int]
 """Where a word stands: first and last + 1 character."""
@@ -84,7 +92,7 @@ class Finder:
         ):
             place += 1
             last = ends[place]
-        line = parser.line(body[first : min(last, first + 20 * LONGEST)])
+        line = _line(body[first : min(last, first + 20 * LONGEST)])
         return around(line, [spot for spot, _ in self.spots(line)], LONGEST)
 
 
@@ -174,3 +182,19 @@ class _Folded:
 
     def back(self, place: int) -> int:
         return place - bisect_right(self._wide, place)
+
+
+def _line(text: str) -> str:
+    """A stretch of a body as one line of plain text, without headings' and lists' marks."""
+    return plain(
+        " ".join(MARKUP.sub("", part.strip().lstrip("#").strip()) for part in text.splitlines())
+    )
+
+
+def plain(text: str) -> str:
+    """Markdown as its reader sees it: links by their words, without emphasis, on one line."""
+    if "[" in text:
+        text = _SHOWN_LINK.sub(r"\1", _SHOWN_WIKI.sub(lambda found: found[2] or found[1], text))
+    if not _MARKS.isdisjoint(text):
+        text = _EMPHASIS.sub("", text)
+    return " ".join(text.split())

@@ -369,3 +369,18 @@ def _foreign(words: str, now: datetime, read: Reader) -> Span:
             day.year, day.month if exact == "month" else 1, 12 if exact == "year" else 1, now.tzinfo
         )
     return _day(day.year, day.month, day.day, now.tzinfo)
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_CALENDAR: Final = ((datetime.min.replace(tzinfo=UTC) - _EPOCH).total_seconds(), 253_402_300_799.0)
+"""Epoch seconds of its first and its last second, in UTC."""
+
+
+def iso(moment: float) -> str:
+    """RFC 3339, in local time; in UTC where the calendar begins and ends, for it has no local time
+    there."""
+    try:
+        found = datetime.fromtimestamp(moment).astimezone()
+    except (ValueError, OverflowError, OSError):
+        found = _EPOCH + timedelta(seconds=min(max(moment, _CALENDAR[0]), _CALENDAR[1]))
+    return found.isoformat(timespec="seconds")

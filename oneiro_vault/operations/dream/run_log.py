@@ -10,7 +10,6 @@ from typing import Any, Final
 from oneiro_vault import answers
 from oneiro_vault.core.memory import epoch
 from oneiro_vault.core.time import date_ranges as dates
-from oneiro_vault.operations.history.as_of_view import iso
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.worktree.files import is_note
@@ -133,8 +132,8 @@ def _run(run: str, entries: Sequence[Entry], back: set[str], taken: bool) -> ans
         "loop": entries[0].loop,
         "loops": _loops(entries[0], told),
         "judge": entries[0].judge,
-        "started": iso(entries[-1].when),
-        "ended": iso(entries[0].when),
+        "started": dates.iso(entries[-1].when),
+        "ended": dates.iso(entries[0].when),
         "title": told,
         "report": reports[0] if reports else None,
         "undone": gone,

@@ -1,23 +1,20 @@
-"""The state of the vault a question is put to: the living one, or what was believed at a moment
-that somebody names: "3 weeks ago", 2026-03-05, a commit."""
+"""What was believed at a moment that somebody names: "3 weeks ago", 2026-03-05, a commit."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.frontmatter.salvage import BROKEN
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.core.time.date_ranges import Range
-from oneiro_vault.core.time.validity import Held, spans
 from oneiro_vault.errors import (
     AmbiguousId,
     EmbedderProblem,
@@ -28,91 +25,31 @@ from oneiro_vault.errors import (
 )
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.historic import Earlier
-from oneiro_vault.index.keyword.queries import Answers
-from oneiro_vault.operations.runtime import SOON, House, Remembered, Use, quiet
-from oneiro_vault.recall.current_first import holds
-from oneiro_vault.recall.request import LIVE
+from oneiro_vault.operations.runtime import SOON, House, Use, View, quiet
 from oneiro_vault.vault.history import snapshot
 from oneiro_vault.vault.history.snapshot import Point, Tree
 
 
-@dataclass
-class View:
-    """An index, what the ledger knew at that moment, and the moment itself (None: now)."""
+@dataclass(frozen=True)
+class Moment:
+    """`asked`: in whose words; `until`: up to when (epoch seconds); `point`: the commit that was
+    the latest then."""
 
-    house: House
-    index: Answers
-    known: Remembered
-    behind: int = 0
-    moment: Moment | None = None
-    held: Mapping[int, Held] = field(default_factory=dict)
+    asked: str
+    until: float
+    point: Point
 
-    def vector(self, query: str, wait: bool, progress: Progress) -> tuple[Any, str | None]:
-        """The question as a vector, and why the answer is less than it could be."""
-        return self.house.query_vector(query, wait=wait, progress=progress)
-
-    def row(self, ident: str) -> Row:
-        """The one note that an id or a unique prefix means."""
-        return self.house.resolve(ident)
-
-    def holding(self, start: float | None, end: float | None) -> tuple[frozenset[int], int]:
-        """The notes that held at any time of [start, end), and how many do not say since when they
-        hold."""
-        self.held = spans(self.index.claims())
-        late = sum(
-            not one.stated and one.since is not None and end is not None and one.since >= end
-            for one in self.held.values()
-        )
-        return frozenset(key for key, one in self.held.items() if one.within(start, end)), late
-
-    def of(self, row: Row) -> answers.RowState:
-        """What a reader must know of a row besides what it says."""
-        found = self.state(row)
-        if self.held:
-            one = self.held[row.key]
-            found["valid"] = {
-                "from": _day(one.since),
-                "until": _day(one.until),
-                "stated": one.stated,
-            }
-        elif row.status in LIVE and (when := holds(row, self.known.now)):
-            found["valid"] = {
-                "from": row.valid_from or None,
-                "until": row.valid_until or None,
-                "stated": True,
-                "now": when,
-            }
-        return found
-
-    def told(self, valid_at: str | None, valid: Range | None, late: int) -> answers.Spoken:
-        """Which moments an answer speaks of, and how many were left out as not known for then."""
-        said: answers.Spoken = {}
-        if self.moment:
-            said["as_of"] = self.moment.data()
-        if valid is not None:
-            said["valid_at"] = {
-                "asked": valid_at,
-                "from": _day(valid[0]),
-                "until": _day(valid[1]),
-                "undated": late,
-            }
-        return said
-
-    def state(self, row: Row) -> answers.RowState:
-        """Its status, has it faded, is its file gone while the brake holds, is only a part of it
-        readable."""
-        gone = self.moment is None and row.path in self.house.held
-        broken = not BROKEN.isdisjoint(row.problems)
+    def data(self) -> answers.Moment:
+        """For an answer."""
+        title = ": ".join(filter(None, (self.point.op, self.point.title)))
         return {
-            "status": row.status,
-            "faded": self.known.strength(row) < self.known.faded,
-            "gone": gone,
-            "broken": broken,
+            "asked": self.asked,
+            "until": dates.iso(self.until),
+            "commit": self.point.commit,
+            "when": dates.iso(self.point.when),
+            "title": title,
+            "disordered": self.point.disordered,
         }
-
-
-def _day(moment: float | None) -> str | None:
-    return None if moment is None else iso(moment)
 
 
 @dataclass
@@ -120,6 +57,16 @@ class Past(View):
     """The vault as it was at a moment."""
 
     index: Earlier
+    moment: Moment = field(kw_only=True)
+
+    @property
+    def past(self) -> bool:
+        """It is."""
+        return True
+
+    def told(self, valid_at: str | None, valid: Range | None, late: int) -> answers.Spoken:
+        """Also the moment itself."""
+        return {"as_of": self.moment.data(), **super().told(valid_at, valid, late)}
 
     def vector(self, query: str, wait: bool, progress: Progress) -> tuple[Any, str | None]:
         """Vectors of then are today's of the same texts, if there are any; a few that are missing
@@ -165,7 +112,6 @@ class Past(View):
         return rows[0]
 
     def _absent(self, wanted: str) -> NotFound:
-        assert self.moment is not None
         entries = self.house.vault.history.names(wanted)
         asked = shown(self.moment.asked)
         if not entries:
@@ -178,11 +124,11 @@ class Past(View):
             how = "already forgotten" if earlier[0].op == "forget" else "not there any more"
             return NotFound(
                 f"{shown(wanted)} was {how} at {asked}",
-                hint=f"Its last change before was on {iso(earlier[0].when)[:10]}.",
+                hint=f"Its last change before was on {dates.iso(earlier[0].when)[:10]}.",
             )
         return NotFound(
             f"{shown(wanted)} was not known yet at {asked}",
-            hint=f"It was learned on {iso(entries[-1].when)[:10]}.",
+            hint=f"It was learned on {dates.iso(entries[-1].when)[:10]}.",
         )
 
     def state(self, row: Row) -> answers.RowState:
@@ -210,17 +156,14 @@ class Past(View):
 
 
 @contextmanager
-def view(house: House, as_of: str | None, progress: Progress = quiet) -> Iterator[View]:
-    """The vault now, or as it was at a moment. Raises what `believed` raises, and IndexProblem."""
-    behind = house.converge()
-    if as_of is None:
-        yield View(house, house.index, house.remembered(), behind)
-        return
+def view(house: House, as_of: str, progress: Progress = quiet) -> Iterator[Past]:
+    """The vault as it was at a moment. Raises what `believed` raises, and IndexProblem."""
+    house.converge()
     moment = believed(house, as_of)
     tree = Tree(house.vault.repo, moment.point.commit)
     known = replace(house.remembered(), uses=_uses(house, moment.until), now=moment.until)
     with house.index.earlier.opened(moment.point.tree, tree, tree.blobs, progress) as earlier:
-        yield Past(house, earlier, known, 0, moment)
+        yield Past(house, earlier, known, moment=moment)
 
 
 def _uses(house: House, until: float) -> dict[str, Use]:
@@ -230,43 +173,6 @@ def _uses(house: House, until: float) -> dict[str, Use]:
         if event.get("e") == "use" and moment is not None and moment < until:
             found.setdefault(str(event.get("id", "")), Use()).add(str(event["t"]))
     return found
-
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_CALENDAR: Final = ((datetime.min.replace(tzinfo=UTC) - _EPOCH).total_seconds(), 253_402_300_799.0)
-"""Epoch seconds of its first and its last second, in UTC."""
-
-
-@dataclass(frozen=True)
-class Moment:
-    """`asked`: in whose words; `until`: up to when (epoch seconds); `point`: the commit that was
-    the latest then."""
-
-    asked: str
-    until: float
-    point: Point
-
-    def data(self) -> answers.Moment:
-        """For an answer."""
-        title = ": ".join(filter(None, (self.point.op, self.point.title)))
-        return {
-            "asked": self.asked,
-            "until": iso(self.until),
-            "commit": self.point.commit,
-            "when": iso(self.point.when),
-            "title": title,
-            "disordered": self.point.disordered,
-        }
-
-
-def iso(moment: float) -> str:
-    """RFC 3339, in local time; in UTC where the calendar begins and ends, for it has no local time
-    there."""
-    try:
-        found = datetime.fromtimestamp(moment).astimezone()
-    except (ValueError, OverflowError, OSError):
-        found = _EPOCH + timedelta(seconds=min(max(moment, _CALENDAR[0]), _CALENDAR[1]))
-    return found.isoformat(timespec="seconds")
 
 
 def span(house: House, text: str) -> dates.Range:
@@ -341,7 +247,7 @@ def _before_all(house: House, text: str) -> NotFound:
         return NotFound(
             "nothing was ever committed here", hint="`oneiro remember` begins a history."
         )
-    began = iso(first.when)[:16].replace("T", " ")
+    began = dates.iso(first.when)[:16].replace("T", " ")
     whole = not snapshot.is_shallow(house.vault.repo)
     return NotFound(
         f"nothing was known at {shown(text)}: the history of this vault begins on {began}",

@@ -12,8 +12,8 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.merge import units
+from oneiro_vault.core.time.date_ranges import iso
 from oneiro_vault.errors import InvalidInput, OneiroError, UnreadableNote
-from oneiro_vault.operations.history.as_of_view import iso
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.runtime import House

@@ -13,9 +13,10 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.markdown import orientation
 from oneiro_vault.core.markdown.word_diff import steps
 from oneiro_vault.core.memory import Memory
+from oneiro_vault.core.time.date_ranges import iso
 from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, UnreadableNote, shown
 from oneiro_vault.operations.history import as_of_view
-from oneiro_vault.operations.history.as_of_view import Moment, iso
+from oneiro_vault.operations.history.as_of_view import Moment
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.worktree.files import is_note

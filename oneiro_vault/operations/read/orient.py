@@ -14,8 +14,8 @@ from typing import Any, Final, cast
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.conversation.captures import captured
 from oneiro_vault.core.markdown import orientation, parser
+from oneiro_vault.core.memory import captured
 from oneiro_vault.core.tree_diff import Stat, blob_id
 from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, shown
 from oneiro_vault.index.base import Row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict
 from datetime import datetime
 from hashlib import sha256
@@ -26,7 +26,7 @@ from oneiro_vault.operations.history import as_of_view
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.remember import drafts, images
 from oneiro_vault.operations.remember.store_captures import waiting
-from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.operations.runtime import House, View, quiet
 from oneiro_vault.recall import result_lines
 from oneiro_vault.recall.request import Asked, Found
 from oneiro_vault.recall.search import Search
@@ -75,8 +75,8 @@ def recall(
     start, end = _span(house, since, until)
     valid = as_of_view.span(house, valid_at) if valid_at is not None else None
     kinds, states = _many(type), _many(status)
-    with as_of_view.view(house, as_of, progress) as view:
-        if kinds and view.moment is None:
+    with _view(house, as_of, progress) as view:
+        if kinds and not view.past:
             kinds = drafts.checked_types(house, kinds)
         filters = Filters(
             type=kinds or None,
@@ -95,7 +95,7 @@ def recall(
         found = Search(view.index, view.known, house.weights).run(
             Asked(query, k, filters, passive, only=only, history=past), vector
         )
-        if view.moment is None and not passive:
+        if not view.past and not passive:
             house.answered(query, [one.row for one in found[:10]])
         placed = filters != Filters() or only is not None or any(one.dated for one in found)
         extras = result_lines.show(
@@ -112,6 +112,16 @@ def recall(
             "behind": view.behind,
         }
         return {**answer, **view.told(valid_at, valid, late)}
+
+
+def _view(
+    house: House, as_of: str | None, progress: Progress = quiet
+) -> AbstractContextManager[View]:
+    """The vault now, or as it was at a moment."""
+    if as_of is not None:
+        return as_of_view.view(house, as_of, progress)
+    behind = house.converge()
+    return nullcontext(View(house, house.index, house.remembered(), behind))
 
 
 def check_text(*values: str | None) -> None:
@@ -169,7 +179,7 @@ def show(house: House, id: str, why: bool = False, as_of: str | None = None) -> 
     if row.id:
         with suppress(DiskProblem):  # a full or read-only disk must not hide a memory
             house.used(row.id, "shown")
-    view = as_of_view.View(house, house.index, house.remembered())
+    view = View(house, house.index, house.remembered())
     answer: answers.Shown = {**_whole(view, row, data, known), "notice": notice}
     if why:
         answer["why"] = house.index.explain(row.path)
@@ -177,7 +187,7 @@ def show(house: House, id: str, why: bool = False, as_of: str | None = None) -> 
 
 
 def _as_it_was(house: House, ident: str, as_of: str) -> answers.Shown:
-    with as_of_view.view(house, as_of) as view:
+    with _view(house, as_of) as view:
         row = view.row(ident)
         data = house.vault.past.data(row.blob)
         shown = house.vault.secrets.shown(data)
@@ -190,7 +200,7 @@ def _as_it_was(house: House, ident: str, as_of: str) -> answers.Shown:
         }
 
 
-def _whole(view: as_of_view.View, row: Row, data: bytes, known: Memory) -> answers.Shown:
+def _whole(view: View, row: Row, data: bytes, known: Memory) -> answers.Shown:
     meta = {
         key: value
         for key, value in asdict(known).items()
@@ -243,7 +253,7 @@ def list_(
         limit=limit,
     )
     known = house.remembered()
-    view = as_of_view.View(house, house.index, known)
+    view = View(house, house.index, known)
     results: list[answers.ListRow] = [{**known.line(row), **view.state(row)} for row in rows]
     return {"schema": 1, "results": results, "total": house.index.count()}
 
@@ -261,7 +271,7 @@ def log(house: House, id: str | None = None, limit: int = 20) -> answers.Log:
 
 def _entry(entry: Entry) -> answers.LogEntry:
     found = asdict(entry) | {
-        "when": as_of_view.iso(entry.when),
+        "when": dates.iso(entry.when),
         "memories": list(entry.memories),
         "paths": list(entry.paths),
         "removed": list(entry.removed),
@@ -293,7 +303,7 @@ def why(house: House, id: str) -> answers.Why:
     use = house.uses().get(ident)
     used: answers.Uses = {
         "days": len(use.days) if use else 0,
-        "last": as_of_view.iso(use.last) if use and use.last else None,
+        "last": dates.iso(use.last) if use and use.last else None,
     }
     return {
         "schema": 1,

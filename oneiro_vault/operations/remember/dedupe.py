@@ -8,7 +8,7 @@ from typing import Final
 
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.conversation.captures import captured
+from oneiro_vault.core.memory import captured
 from oneiro_vault.core.text.equality import says_all
 from oneiro_vault.core.text.query import analyse, fts_expression
 from oneiro_vault.errors import InvalidInput

@@ -14,9 +14,9 @@ from weakref import WeakKeyDictionary
 
 from oneiro_vault import answers
 from oneiro_vault.capture import conversation_state, markers, spool, transcripts
-from oneiro_vault.core.conversation.captures import ENCODED, KIND, OWN, REFLECTION, SOURCE, TYPE
+from oneiro_vault.core.conversation.captures import ENCODED, KIND, OWN, REFLECTION, SOURCE
 from oneiro_vault.core.frontmatter import yaml_block
-from oneiro_vault.core.memory import epoch, fingerprint
+from oneiro_vault.core.memory import EPISODIC, epoch, fingerprint
 from oneiro_vault.errors import InvalidInput, OneiroError, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.store import Index
@@ -64,7 +64,7 @@ def capture(
         raise InvalidInput("all of it is private", kept="Nothing was written.")
     project = project or (PurePath(cwd).name if isinstance(cwd, str) else None) or None
     common: dict[str, Any] = {
-        "type": TYPE,
+        "type": EPISODIC,
         "session": session,
         "project": project,
         "created": _local(when),
@@ -127,7 +127,7 @@ def _stored(
 def _twin(house: House, item: dict[str, Any], session: str) -> answers.CaptureRow | None:
     """The capture with these words of that session, also a forgotten one: it does not come back by
     itself."""
-    words = fingerprint(TYPE, item["title"], item["text"])
+    words = fingerprint(EPISODIC, item["title"], item["text"])
     for row in house.index.same({words}).get(words, []):
         if row.session == session:
             return {"id": row.handle, "path": row.path, "duplicate_of": row.handle}
@@ -290,7 +290,7 @@ def waiting(house: House) -> list[Row]:
     live = {
         row.key: row
         for where in asked
-        for row in house.index.list(type=TYPE, status="active", limit=_MOST, **where)
+        for row in house.index.list(type=EPISODIC, status="active", limit=_MOST, **where)
     }
     rows = [row for row in live.values() if not _encoded(house, row)]
     return sorted(rows, key=lambda row: (row.when or 0.0, row.path))

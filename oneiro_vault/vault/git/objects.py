@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from hashlib import sha1
 from typing import Any, Final
 
@@ -129,18 +129,6 @@ def _pieces(objects: dict[pygit2.Oid, tuple[int, bytes]]) -> Iterator[bytes]:
     yield b"PACK" + (2).to_bytes(4, "big") + len(objects).to_bytes(4, "big")
     for kind, data in objects.values():
         yield _header(kind, len(data)) + zlib.compress(data, 1)
-
-
-@contextmanager
-def readable() -> Iterator[None]:
-    """Turn what libgit2 says about a missing or damaged object into a GitProblem."""
-    try:
-        yield
-    except (KeyError, pygit2.GitError) as error:
-        text = f"a part of the history cannot be read: {error}"
-        raise GitProblem(
-            text, kept="The notes in the folder are untouched.", hint="Run `oneiro doctor --fix`."
-        ) from error
 
 
 class Store:

@@ -10,7 +10,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from oneiro_vault.errors import GitProblem, InvalidInput, RepositoryBusy, Unsafe
 from oneiro_vault.vault.git import activity
 from oneiro_vault.vault.git.activity import Activity
 from oneiro_vault.vault.git.commands import Commands
-from oneiro_vault.vault.git.objects import PACK_FROM, Memory, Stored, pack, readable, store_loose
+from oneiro_vault.vault.git.objects import PACK_FROM, Memory, Stored, pack, store_loose
 from oneiro_vault.vault.git.staging_area import Entry, Locked, Staging
 from oneiro_vault.vault.write import disk
 
@@ -184,7 +184,7 @@ class Repo:
 
     def _at(self, commit: str, path: str) -> pygit2.Object | None:
         folder, _, name = path.rpartition("/")
-        with readable():
+        with _readable():
             tree = self._folder(commit, folder) if commit else None
             return tree[name] if tree is not None and name in tree else None
 
@@ -232,7 +232,7 @@ class Repo:
     def listing(self, commit: str, under: str = "") -> dict[str, Entry]:
         """path -> Entry of every file (not submodules) of a commit, optionally only below one
         folder."""
-        with readable():
+        with _readable():
             start = self._folder(commit, under) if commit else None
             return (
                 dict(self._walk(start, under + "/" if under else "")) if start is not None else {}
@@ -254,7 +254,7 @@ class Repo:
                 for path, entry in self.listing(old or new).items()
             }
         found: dict[str, tuple[Entry | None, Entry | None]] = {}
-        with readable():
+        with _readable():
             deltas = list(self._repo[old].tree.diff_to_tree(self._repo[new].tree).deltas)
         for delta in deltas:
             for side, file in ((0, delta.old_file), (1, delta.new_file)):
@@ -273,12 +273,12 @@ class Repo:
 
     def parents(self, commit: str) -> list[str]:
         """Hex ids of a commit's parents. Raises GitProblem."""
-        with readable():
+        with _readable():
             return [str(parent) for parent in self._repo[commit].parent_ids]
 
     def message(self, commit: str) -> str:
         """The whole message of a commit. Raises GitProblem."""
-        with readable():
+        with _readable():
             return str(self._repo[commit].message)
 
     def whole(self, commit: str, paths: Iterable[str] = ()) -> bool:
@@ -314,7 +314,7 @@ class Repo:
     ) -> str:
         """A commit in memory: `changes` (None = gone) on top of `parent` ("" = a root commit);
         `also`: further parents."""
-        with readable():
+        with _readable():
             base = self._draft[parent].tree if parent else None
             tree = self._build(base, changes, "") or self._draft.TreeBuilder().write()
         signatures = [_signature(*who, when) for who in (author, committer)]
@@ -527,3 +527,15 @@ def exclude(private: Path, line: str, name: str = "exclude") -> None:
     place.parent.mkdir(exist_ok=True)
     with place.open("ab") as file:
         file.write((b"\n" if old and not old.endswith(b"\n") else b"") + line.encode() + b"\n")
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Turn what libgit2 says about a missing or damaged object into a GitProblem."""
+    try:
+        yield
+    except (KeyError, pygit2.GitError) as error:
+        text = f"a part of the history cannot be read: {error}"
+        raise GitProblem(
+            text, kept="The notes in the folder are untouched.", hint="Run `oneiro doctor --fix`."
+        ) from error

@@ -12,7 +12,7 @@ from oneiro_vault.errors import EmbedderProblem
 from oneiro_vault.index.base import Kind, Vectors
 from oneiro_vault.index.embed.embedders import HashEmbedder
 from oneiro_vault.index.store import Index
-from oneiro_vault.index.vectors import backfill
+from oneiro_vault.index.vectors import service
 from tests.box import patient
 from tests.index.conftest import Notes, waiting_texts
 
@@ -64,7 +64,7 @@ def test_each_text_is_computed_once_and_a_batch_needs_little_padding(
 def test_every_note_answers_by_meaning_before_any_has_all_its_windows(
     vault: Notes, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backfill, "FRAME", 3)
+    monkeypatch.setattr(service, "FRAME", 3)
     for number in range(1, 7):
         long = f"The harbour of town {number} has a crane, and it is as old as the town. " * 40
         link = "" if number == 1 else "\n\nIt is as [[old]] as the other."
@@ -100,7 +100,7 @@ class Writing(Counting):
 def test_what_is_written_meanwhile_goes_in_front(
     vault: Notes, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backfill, "BATCH", 10)
+    monkeypatch.setattr(service, "BATCH", 10)
     many(vault, 100)
 
     def write() -> None:
@@ -136,7 +136,7 @@ def test_how_far_the_vectors_are_and_how_fast_they_come(vault: Notes, open_index
 
 def test_the_pace_is_that_of_the_last_seconds_of_work() -> None:
     now = [0.0]
-    pace = backfill.Pace(lambda: now[0])
+    pace = service.Pace(lambda: now[0])
     assert pace.rate() == 0
     with pace.working():
         assert pace.rate() == 0
@@ -157,16 +157,16 @@ def test_a_failing_model_keeps_what_was_done_and_the_next_call_goes_on(
     vault: Notes, open_index: Open
 ) -> None:
     many(vault)
-    embedder = Counting(left=2 * backfill.BATCH + 1)
+    embedder = Counting(left=2 * service.BATCH + 1)
     index = open_index(embedder=embedder)
     index.refresh()
     with pytest.raises(EmbedderProblem):
         index.embed()
-    assert index.status()["pending"] == 700 - 2 * backfill.BATCH
+    assert index.status()["pending"] == 700 - 2 * service.BATCH
     assert "out of order" in str(index.degraded())
     assert index.search_vectors(index.query("note number 3"), 3)
     embedder.left = 1 << 30
-    assert index.embed() == 700 - 2 * backfill.BATCH
+    assert index.embed() == 700 - 2 * service.BATCH
     assert index.degraded() is None
     assert len(embedder.texts) == 700
 
@@ -176,8 +176,8 @@ def test_stopping_between_batches(vault: Notes, open_index: Open) -> None:
     embedder = Counting()
     index = open_index(embedder=embedder)
     index.refresh()
-    index.embed(stop=lambda: len(embedder.texts) >= backfill.BATCH)
-    assert index.status()["pending"] == 700 - backfill.BATCH
+    index.embed(stop=lambda: len(embedder.texts) >= service.BATCH)
+    assert index.status()["pending"] == 700 - service.BATCH
     index.embed()
     assert index.status()["pending"] == 0
 

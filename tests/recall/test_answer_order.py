@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.index.base import Row
-from oneiro_vault.recall import current_first
+from oneiro_vault.recall import answer_order
 from tests.operations.conftest import Call, hits, stored
 
 OLD = "Nina's stand-up meeting takes place at 9:15."
@@ -111,7 +111,7 @@ def test_how_far_behind_the_newer_stands_counts(order: list[str], leads: list[st
     def next_to(older: Row, _newer: Row, gap: int) -> float:
         return 1.0 - gap if older.when == 2 * 86_400.0 else -1.0
 
-    found, moved = current_first.leading(order, some, next_to, 1e9)
+    found, moved = answer_order.leading(order, some, next_to, 1e9)
     assert found == leads
     assert moved == ({"older": "newer"} if leads != order else {})
 
@@ -120,7 +120,7 @@ def test_how_far_behind_the_newer_stands_counts(order: list[str], leads: list[st
 def test_a_block_made_of_the_older_stands_behind_the_newer(order: str) -> None:
     made = {"type": "orientation", "derived_from": ("older",)}
     some = rows(("block", 3, made), ("older", 1, {}), ("newer", 2, {}))
-    found, _ = current_first.leading(order.split(), some, lambda _older, _newer, _gap: 0.0, 1e9)
+    found, _ = answer_order.leading(order.split(), some, lambda _older, _newer, _gap: 0.0, 1e9)
     assert found == ["newer", "block", "older"]
 
 
