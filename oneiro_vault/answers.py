@@ -5,7 +5,10 @@ Times are ISO 8601 with an offset, paths are relative to the vault, `None` is "t
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
+
+Json = dict[str, Any]
+"""A JSON or TOML object as it comes in, before anybody has looked at it, or as it is to go out."""
 
 
 class Answer(TypedDict):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from oneiro_vault.answers import Json
+
 KEPT_DAYS = 90
 ABANDONED = 6 * 3600.0
 """Seconds without a word after which a conversation that never ended is captured all the same."""
@@ -62,7 +64,7 @@ class Session:
 
     def _save(self) -> None:
         os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-        said: dict[str, Any] = {
+        said: Json = {
             "transcript": self.transcript,
             "offset": self.offset,
             "messages": self.messages,
@@ -105,7 +107,7 @@ def key_of(session: str) -> str:
     return f"{plain}{crc32(session.encode('utf-8', 'replace')):08x}"
 
 
-def abandoned(state: str, now: float) -> Iterator[dict[str, Any]]:
+def abandoned(state: str, now: float) -> Iterator[Json]:
     """A spool entry for each conversation without an end, if its folder still allows it."""
     for path in _files(state):
         talk = _read(path).get("talk")
@@ -150,7 +152,7 @@ def sweep(state: str, now: float) -> None:
             continue
 
 
-def _read(path: str) -> dict[str, Any]:
+def _read(path: str) -> Json:
     try:
         with open(path, encoding="utf-8") as file:
             found = json.load(file)

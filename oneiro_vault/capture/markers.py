@@ -16,7 +16,8 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+
+    from oneiro_vault.answers import Json
 
 ALLOW = ".oneiro-capture"
 DENY = ".oneiro-nocapture"
@@ -90,7 +91,7 @@ def _read(place: str) -> Marker:
     return Marker(path, True, vault, project)
 
 
-def read_toml(path: str) -> dict[str, Any]:
+def read_toml(path: str) -> Json:
     """One that sets nothing is not worth loading a parser (3 ms). Raises OSError or ValueError."""
     with open(path, encoding="utf-8") as file:
         text = file.read(_LONGEST)

@@ -14,7 +14,8 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+
+    from oneiro_vault.answers import Json
 
 MOST_ENTRIES = 2_000
 MOST_BYTES = 256_000_000
@@ -35,7 +36,7 @@ def folder_of(state: str) -> str:
     return os.path.join(state, "spool")
 
 
-def put(folder: str, entry: dict[str, Any], key: str = "") -> str:
+def put(folder: str, entry: Json, key: str = "") -> str:
     """Durably; `key` (letters and digits) goes into its name. Raises OSError; FullError: no
     room."""
     _private(folder)
@@ -83,7 +84,7 @@ def entries(folder: str, key: str = "") -> list[str]:
     ]
 
 
-def load(path: str) -> dict[str, Any] | None:
+def load(path: str) -> Json | None:
     """None when somebody else has taken it. Raises ValueError when it is no entry."""
     try:
         with open(path, encoding="utf-8") as file:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any, BinaryIO
 
+    from oneiro_vault.answers import Json
+
 LONGEST_LINE = 4_000_000
 """Bytes beyond which a line is a pasted file or a picture, not something said."""
 _TOOL = 200
@@ -110,7 +112,7 @@ def _lines(file: BinaryIO, position: int) -> Iterator[tuple[bytes, int]]:
         yield line, position
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def _parsed(line: bytes) -> Json | None:
     """{} for what cannot be something said, None for what is no JSON."""
     if line.endswith(b"\n") and not (
         b'"user"' in line or b'"assistant"' in line or b'"response_item"' in line
@@ -123,7 +125,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else {}
 
 
-def _said(record: dict[str, Any]) -> Iterator[Turn]:
+def _said(record: Json) -> Iterator[Turn]:
     when = record.get("timestamp")
     when = when if isinstance(when, str) else ""
     if record.get("type") == "response_item":
@@ -273,7 +275,7 @@ def _chopped(text: str, limit: int) -> list[str]:
     return found
 
 
-def of_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
+def of_entry(entry: Mapping[str, Any]) -> Json:
     """Parameters of the operation `capture`. Raises ValueError for an entry that makes no sense."""
     texts = {
         name: entry.get(name) for name in ("text", "kind", "session", "client", "project", "when")

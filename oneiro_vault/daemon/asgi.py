@@ -23,6 +23,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from oneiro_vault.answers import Json
 from oneiro_vault.api import Progress
 from oneiro_vault.daemon import protocol
 from oneiro_vault.daemon.lifetime import Life
@@ -220,7 +221,7 @@ class _Reporter:
             self._post({"progress": [stage, done, total]})
 
 
-def params_of(body: bytes) -> dict[str, Any]:
+def params_of(body: bytes) -> Json:
     """The parameters of an operation. Raises InvalidInput for a body that is no JSON object."""
     try:
         found = json.loads(body or b"{}")
@@ -320,7 +321,7 @@ class QuietServer(uvicorn.Server):
 def http_server(asgi: ASGIApp, grace: int, **more: Any) -> QuietServer:
     """A server that gives requests under way `grace` seconds when it ends. `more`: as
     `uvicorn.Config` takes it."""
-    usual: dict[str, Any] = {
+    usual: Json = {
         "loop": "asyncio",
         "ws": "none",
         "lifespan": "off",
@@ -363,7 +364,7 @@ class McpDoor:
             served = await self._served()
         await served.lines(scope, receive, send)
 
-    async def call(self, op: str, params: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    async def call(self, op: str, params: Mapping[str, Any], progress: Progress) -> Json:
         """One operation on a thread. When nobody waits any more a read is cut short, a write is
         not."""
         left = threading.Event()

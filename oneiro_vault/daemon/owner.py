@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneiro_vault.answers import Json
 from oneiro_vault.daemon import protocol, spawn
 from oneiro_vault.daemon.asgi import (
     CliRunner,
@@ -151,7 +152,7 @@ class Owner:
             lock.record.unlink()
         os._exit(0)
 
-    def _record(self, listener: Listener) -> dict[str, Any]:
+    def _record(self, listener: Listener) -> Json:
         return {
             "schema": protocol.SCHEMA,
             "pid": os.getpid(),

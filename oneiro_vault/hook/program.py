@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from oneiro_vault.answers import Json
+
 
 DEFAULTS: dict[str, bool | int] = {"inject.tokens": 500, "capture.every": 20, "owner.start": True}
 """Settings a hook reads by itself, with the defaults of the table (a test compares them)."""
@@ -166,7 +168,7 @@ def _count(places: list[Place]) -> None:
             prompt_counts.note(place.state, place.outcome)
 
 
-def _read() -> dict[str, Any]:
+def _read() -> Json:
     import json
 
     parts: list[bytes] = []

@@ -14,8 +14,7 @@ from oneiro_vault.capture.conversation_state import Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from oneiro_vault.answers import Json
     from oneiro_vault.hook.program import Place
 
 AT_ONCE = 12_000_000
@@ -86,7 +85,7 @@ def _transcript(place: Place, session: Session, kind: str) -> None:
     size = os.stat(path).st_size
     if size < start:
         start = 0
-    entry: dict[str, Any] = {"kind": kind, "transcript": path, "from": start, "to": size}
+    entry: Json = {"kind": kind, "transcript": path, "from": start, "to": size}
     if size - start <= AT_ONCE:
         from oneiro_vault.capture import transcripts
 
@@ -99,7 +98,7 @@ def _transcript(place: Place, session: Session, kind: str) -> None:
     session.save()
 
 
-def _put(place: Place, entry: dict[str, Any]) -> None:
+def _put(place: Place, entry: Json) -> None:
     from oneiro_vault.hook.session_start import wake
 
     entry |= {

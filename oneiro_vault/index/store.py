@@ -18,9 +18,10 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Final
 
 from oneiro_vault import answers
+from oneiro_vault.answers import Json
 from oneiro_vault.api import Progress
 from oneiro_vault.core.frontmatter.salvage import ENCODING, FRONTMATTER
 from oneiro_vault.core.tree_diff import Past, Refused, Screen, Source, blob_id
@@ -51,7 +52,7 @@ class Index(Answers):
         source: Source,
         embedder: Embedder,
         semantic: Callable[[Database], Semantic],
-        options: dict[str, Any],
+        options: Json,
         veil: Callable[[str], str],
     ) -> None:
         database = Database(folder, chunk_rows.faults)
@@ -299,7 +300,7 @@ class Index(Answers):
 
     # -- proof
 
-    def explain(self, path: str) -> dict[str, Any]:
+    def explain(self, path: str) -> Json:
         """Is this file indexed, as it is now, in which chunks, with which vectors, and if not,
         why."""
         row, entry = self.by_path(path), self._source.stat(path)
@@ -319,7 +320,7 @@ class Index(Answers):
             "chunks": self._chunks_of(row.key) if row else [],
         }
 
-    def _chunks_of(self, key: int) -> list[dict[str, Any]]:
+    def _chunks_of(self, key: int) -> list[Json]:
         query = """SELECT kind, start, "end", hash,
                    hash IN (SELECT hash FROM stored WHERE store = ?) FROM chunks WHERE note = ?
                    ORDER BY kind = 'context', start, "end" DESC"""

@@ -34,12 +34,13 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from oneiro_vault.answers import Json
 from oneiro_vault.api import AsyncCalls
 from oneiro_vault.core.principal import LOCAL, SCOPE, Caller
 
 Ctx: TypeAlias = Context[Any, Any]
 Progress: TypeAlias = Callable[[str, int, int], None]
-Call: TypeAlias = Callable[[str, Mapping[str, Any], Progress], Awaitable[dict[str, Any]]]
+Call: TypeAlias = Callable[[str, Mapping[str, Any], Progress], Awaitable[Json]]
 """Runs one operation of the App on another thread; the progress callback may be called from there.
 Raises OneiroError."""
 

@@ -15,8 +15,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
+from oneiro_vault.answers import Json
 from oneiro_vault.core.memory import circles_broken, epoch
 from oneiro_vault.errors import Brake, LockTimeout, StaleMemory, few, shown
 from oneiro_vault.sync import remote_lease
@@ -403,7 +404,7 @@ def _between(
     }
 
 
-def data(action: Action) -> dict[str, Any]:
+def data(action: Action) -> Json:
     """An action as plain data."""
     names = {"action": action.doing, "path": action.to or None, "was": action.was or None}
     return {**names, "id": action.memory or None, "clashes": action.clashes}

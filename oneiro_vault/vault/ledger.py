@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiro_vault.answers import Json
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem
 from oneiro_vault.vault.worktree.files import digest
@@ -28,7 +29,7 @@ from oneiro_vault.vault.write import disk
 if TYPE_CHECKING:
     from oneiro_vault.vault.git.repository import Repo
 
-Event = dict[str, Any]
+Event = Json
 FOLDER: Final = "ledger"
 _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from oneiro_vault import answers
+from oneiro_vault.answers import Json
 from oneiro_vault.cli import terminal
 from oneiro_vault.cli.commands.memories import HINT
 from oneiro_vault.cli.context import Face
@@ -67,10 +68,10 @@ def init_(face: Face, path: str | None, here: bool, workflows: bool, no_wait: bo
     return Output(_told(made, state), {**made, **told})
 
 
-def _index(face: Face, notes: int) -> dict[str, Any]:
+def _index(face: Face, notes: int) -> Json:
     """What the index holds; `waiting`: why that is not all yet. A vault without notes waits for
     nobody."""
-    nothing: dict[str, Any] = dict.fromkeys(("language", "embedding", "waiting"))
+    nothing: Json = dict.fromkeys(("language", "embedding", "waiting"))
     nothing |= {"notes": 0, "unreadable": [], "partial": [], "broken": [], "owner": False}
     if not notes:
         face.session().begin()

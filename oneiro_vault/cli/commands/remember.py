@@ -19,6 +19,7 @@ from typing import Any, Final, TypedDict
 import click
 
 from oneiro_vault import answers
+from oneiro_vault.answers import Json
 from oneiro_vault.cli import terminal
 from oneiro_vault.cli.context import Face, decode, words
 from oneiro_vault.cli.group import command
@@ -135,7 +136,7 @@ BATCH: Final = 64
 SHOWN: Final = 50
 """Refused lines that are shown; all of them are in the JSON output."""
 DEEPEST: Final = 24
-Numbered = tuple[int, bytes, dict[str, Any]]
+Numbered = tuple[int, bytes, Json]
 _NUL_OR_HALF: Final = re.compile("[\0\ud800-\udfff]")
 
 
@@ -286,7 +287,7 @@ class Intake:
         code = InvalidInput.exit_code if self.problems else 0
         return Output(text, data, "\n".join(note), code=code)
 
-    def _completed(self, item: dict[str, Any]) -> dict[str, Any]:
+    def _completed(self, item: Json) -> Json:
         """With the defaults: a list joins the line's own, anything else stands in for what it
         lacks."""
         for key, value in self.defaults.items():
@@ -316,7 +317,7 @@ def _told(problem: BadLine) -> str:
     return f"line {problem['line']}: {line(problem['message'])}{hint}"
 
 
-def _object(data: bytes) -> dict[str, Any]:
+def _object(data: bytes) -> Json:
     try:
         found = json.loads(decode(data, "the line"))
     except (ValueError, RecursionError) as error:

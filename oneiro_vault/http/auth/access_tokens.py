@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from oneiro_vault.answers import Json
 from oneiro_vault.errors import InvalidInput, NotFound, OAuthRefusal, shown
 from oneiro_vault.http.auth.json_store import Store
 
@@ -221,7 +222,7 @@ SHORT: Final = 12
 """Characters of a grant's public id: the beginning of the hash of its family."""
 
 
-Entry = dict[str, Any]
+Entry = Json
 """A grant as it lies in the file."""
 
 

@@ -10,15 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from filelock import FileLock, Timeout
 
+from oneiro_vault.answers import Json
 from oneiro_vault.errors import DiskProblem, LockTimeout
 from oneiro_vault.vault.write import disk
 
-Json = dict[str, Any]
-"""What lies in a file."""
 PATIENCE: Final = 5.0
 """Seconds a change waits for another process that is changing the same file."""
 _KEPT: Final = "Nothing was changed."

@@ -17,10 +17,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from oneiro_vault.answers import Json
 from oneiro_vault.core.text.query import fold
 from oneiro_vault.errors import EmbedderProblem
 from oneiro_vault.index.base import LOADING, Kind, Vectors
@@ -200,7 +201,7 @@ class WorkerEmbedder:
                 self._waiting.pop(number, None)
         raise AssertionError("unreachable")
 
-    def _send(self, number: int, answer: Future[Vectors], frame: dict[str, Any]) -> None:
+    def _send(self, number: int, answer: Future[Vectors], frame: Json) -> None:
         with self._lock:
             process = self._process
             if process is None or process.stdin is None:
@@ -292,7 +293,7 @@ class WorkerEmbedder:
             _settle(answer, OSError(f"its process ended ({process.poll()})"))
         _stop(process)
 
-    def _deliver(self, said: dict[str, Any], ready: Future[int]) -> None:
+    def _deliver(self, said: Json, ready: Future[int]) -> None:
         if "doing" in said:
             self._doing = said["doing"]
         elif "failed" in said:

@@ -20,10 +20,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal, Protocol, TypeAlias
+from typing import BinaryIO, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from oneiro_vault.answers import Json
 from oneiro_vault.index.base import Kind, Vectors
 from oneiro_vault.index.embed import frames
 from oneiro_vault.index.embed.models import prefixes_of
@@ -68,21 +69,21 @@ class Work:
 
     def __init__(self) -> None:
         self._ready = threading.Condition()
-        self._urgent: deque[dict[str, Any]] = deque()
-        self._bulk: deque[dict[str, Any]] = deque()
+        self._urgent: deque[Json] = deque()
+        self._bulk: deque[Json] = deque()
 
-    def put(self, frame: dict[str, Any]) -> None:
+    def put(self, frame: Json) -> None:
         """Add a frame."""
         with self._ready:
             (self._urgent if frame.get("urgent") else self._bulk).append(frame)
             self._ready.notify()
 
-    def urgent(self) -> dict[str, Any] | None:
+    def urgent(self) -> Json | None:
         """A waiting question, if there is one."""
         with self._ready:
             return self._urgent.popleft() if self._urgent else None
 
-    def take(self, timeout: float) -> dict[str, Any] | None:
+    def take(self, timeout: float) -> Json | None:
         """The next frame; None if none comes in time."""
         with self._ready:
             self._ready.wait_for(lambda: self._urgent or self._bulk, timeout)
@@ -90,9 +91,7 @@ class Work:
             return waiting.popleft() if waiting else None
 
 
-def load(
-    spec: dict[str, Any], tell: Callable[[str], None] = lambda _doing: None
-) -> tuple[Encode, int]:
+def load(spec: Json, tell: Callable[[str], None] = lambda _doing: None) -> tuple[Encode, int]:
     """The encode function and dimension of what `spec` names: model, folder, sha256 (of
     its weights, or ""), threads, online.
 
@@ -122,7 +121,7 @@ def load(
     return encode, encode(["warm"], "query").shape[1]
 
 
-def _model(spec: dict[str, Any], tell: Callable[[str], None]) -> tuple[Path, Run]:
+def _model(spec: Json, tell: Callable[[str], None]) -> tuple[Path, Run]:
     """Where the model lies and what encodes texts with it: its ONNX file if it has one, else
     sentence-transformers."""
     extra = importlib.util.find_spec("sentence_transformers") is not None
@@ -184,7 +183,7 @@ def serve(work: Work, out: BinaryIO, encode: Encode, idle: float) -> None:
     else is under way."""
     writing = threading.Lock()
 
-    def answer(frame: dict[str, Any], between: Between) -> None:
+    def answer(frame: Json, between: Between) -> None:
         try:
             made = encode(frame["texts"], frame["kind"], between)
         except Exception as error:

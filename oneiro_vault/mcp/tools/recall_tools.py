@@ -13,6 +13,7 @@ from mcp_types import CallToolResult, ImageContent
 from pydantic import Field, WithJsonSchema
 
 from oneiro_vault import answers
+from oneiro_vault.answers import Json
 from oneiro_vault.core.markdown.quoting import PREFACE
 from oneiro_vault.mcp import formatting
 from oneiro_vault.mcp.request_context import Ctx, Desk, actor_of
@@ -166,7 +167,7 @@ def _step(found: answers.LogEntry) -> str:
     return f"- {' · '.join(filter(None, facts))}"
 
 
-Answers: TypeAlias = Annotated[dict[str, Any] | str, WithJsonSchema({"type": "object"})]
+Answers: TypeAlias = Annotated[Json | str, WithJsonSchema({"type": "object"})]
 """An object; some clients send it as text."""
 _UNSAID: Final = frozenset(
     "title default description maxLength minLength maxItems additionalProperties".split()

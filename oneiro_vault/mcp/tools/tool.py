@@ -15,6 +15,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ContentBlock, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
+from oneiro_vault.answers import Json
 from oneiro_vault.core.principal import MEMORIES, TOOLS, WRITE, Caller
 from oneiro_vault.errors import InvalidInput, OneiroError, shown
 from oneiro_vault.mcp.request_context import Ctx, caller_of
@@ -83,9 +84,7 @@ def failure(error: OneiroError) -> CallToolResult:
 class VaultTool(Tool):
     """A tool whose caller must be allowed what `core.principal.TOOLS` says."""
 
-    async def run(
-        self, arguments: dict[str, Any], context: Ctx, convert_result: bool = False
-    ) -> Any:
+    async def run(self, arguments: Json, context: Ctx, convert_result: bool = False) -> Any:
         """Run it; whatever a caller did or met is a result with `is_error`, a fault of ours is
         raised."""
         caller, started = caller_of(context.request_context.request), time.perf_counter()
@@ -176,7 +175,7 @@ def _described(function: Callable[..., Any]) -> str:
     return said.replace(" Example: ", "\nExample: ")
 
 
-def compact(schema: dict[str, Any], definitions: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def compact(schema: Json, definitions: Mapping[str, Any] | None = None) -> Json:
     """A JSON schema without what tells a model nothing: titles, empty defaults, least values,
     references."""
     definitions = definitions or schema.get("$defs", {})

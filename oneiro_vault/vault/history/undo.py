@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.merge.three_way import merge_file
@@ -67,7 +67,7 @@ class Undo:
     words: dict[str, str] = field(default_factory=dict)
     """id -> fingerprint of words that are not to come in again by themselves."""
 
-    def recorded(self, when: float, actor: str) -> tuple[dict[str, Any], ...]:
+    def recorded(self, when: float, actor: str) -> tuple[ledger.Event, ...]:
         """The events as they stand in the ledger."""
         return tuple(
             ledger.make(kind, memory, when, sha256=sha, actor=actor)

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiro_vault.answers import Json
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, RepositoryBusy, few, shown
 from oneiro_vault.vault.git import objects
@@ -308,7 +309,7 @@ def _remote_tips(vault: Vault) -> Iterator[tuple[str, str]]:
 # -- doing it
 
 
-def carry_out(vault: Vault) -> dict[str, Any]:
+def carry_out(vault: Vault) -> Json:
     """From wherever it stopped; returns the plan. Raises NotFound when there is none, or
     GitProblem."""
     folder = (vault.folder / PURGING).parent
@@ -318,7 +319,7 @@ def carry_out(vault: Vault) -> dict[str, Any]:
             kept=_KEPT,
             hint="`oneiro purge ID…` or `oneiro purge --matching TEXT` begins one.",
         )
-    plan: dict[str, Any] = json.loads((vault.folder / PURGING).read_bytes())
+    plan: Json = json.loads((vault.folder / PURGING).read_bytes())
     with vault.gate.locked():
         if "map" not in plan:
             _let_go(vault)

@@ -21,8 +21,9 @@ from hashlib import sha256
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from oneiro_vault.answers import Json
 from oneiro_vault.errors import OneiroError, SecretFound
 from oneiro_vault.vault.change import Change, Operation, Write
 
@@ -50,9 +51,7 @@ class _Rule:
     sign: re.Pattern[str] | None = None
 
 
-_DATA: Final[dict[str, Any]] = tomllib.loads(
-    Path(__file__).with_name("shapes.toml").read_text("utf-8")
-)
+_DATA: Final[Json] = tomllib.loads(Path(__file__).with_name("shapes.toml").read_text("utf-8"))
 
 
 def _pattern(said: str | list[str]) -> re.Pattern[str]:

@@ -15,8 +15,9 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from oneiro_vault.answers import Json
 from oneiro_vault.vault.git import activity
 from oneiro_vault.vault.git.staging_area import Entry
 from oneiro_vault.vault.write import disk
@@ -170,7 +171,7 @@ class Journal:
         self.intents, self._stamp = list(intents), _stamp(self._file)
         return None
 
-    def _append(self, line: dict[str, Any]) -> None:
+    def _append(self, line: Json) -> None:
         _append(self._file, line)
         self._stamp = _stamp(self._file)
 
@@ -235,11 +236,11 @@ class Journal:
         _append(self.folder / "repairs.jsonl", {"path": str(path), "aside": str(place), "why": why})
 
 
-def _encoded(line: dict[str, Any]) -> bytes:
+def _encoded(line: Json) -> bytes:
     return json.dumps(line, separators=(",", ":")).encode() + b"\n"
 
 
-def _append(path: Path, line: dict[str, Any]) -> None:
+def _append(path: Path, line: Json) -> None:
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         disk.append(fd, _encoded(line))
@@ -247,7 +248,7 @@ def _append(path: Path, line: dict[str, Any]) -> None:
         os.close(fd)
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
+def _lines(path: Path) -> list[Json]:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -263,7 +264,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _intent(line: dict[str, Any]) -> Intent:
+def _intent(line: Json) -> Intent:
     paths = {
         path: (str(old), str(new), int(mode)) for path, (old, new, mode) in line["paths"].items()
     }
