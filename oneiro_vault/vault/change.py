@@ -61,6 +61,11 @@ class Operation:
     decision: str = ""
     fence: int = 0
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for an `op` that is not of `OPS`, before anybody takes a lock for it."""
+        if self.op not in OPS:
+            raise ValueError(f"{self.op!r} is not an operation")
+
 
 @dataclass(frozen=True)
 class Receipt:

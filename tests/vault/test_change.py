@@ -7,7 +7,6 @@ import dataclasses
 import pytest
 
 from oneiro_vault.vault.change import OPS, Operation, Receipt, Remove, Write
-from oneiro_vault.vault.history.commit_log import message
 
 
 def test_an_operation_is_one_of_the_closed_set() -> None:
@@ -15,7 +14,7 @@ def test_an_operation_is_one_of_the_closed_set() -> None:
     for op in OPS:
         assert Operation(op, "title").actor == "user"
     with pytest.raises(ValueError, match="'Remember' is not an operation"):
-        message(Operation("Remember", "title"), "")
+        Operation("Remember", "title")
 
 
 def test_changes_are_values() -> None:

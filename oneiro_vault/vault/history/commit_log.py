@@ -79,9 +79,7 @@ def one_line(text: str, limit: int = _VALUE) -> str:
 
 
 def message(operation: Operation, device: str) -> str:
-    """The commit message of an operation. Raises ValueError for one that is not of `OPS`."""
-    if operation.op not in OPS:
-        raise ValueError(f"{operation.op!r} is not an operation")
+    """The commit message of an operation."""
     lines = [
         f"{operation.op}: {one_line(operation.title, _SUBJECT) or 'untitled'}",
         "",
