@@ -735,9 +735,11 @@ class DoubtedRow(Difference):
     says: str
 
 
-class BlockText(Titled):
+class BlockText(TypedDict):
     """A block of the orientation."""
 
+    id: str | None
+    title: str
     text: str
 
 
@@ -982,6 +984,16 @@ class Schedule(Answer):
     sharing: Sharing
 
 
+class Timer(TypedDict):
+    """What lets this machine's own timer (systemd, launchd, cron) start the loops."""
+
+    kind: str
+    name: str
+    installed: bool
+    files: list[str]
+    command: list[str]
+
+
 class PastDecision(TypedDict):
     """A decision of a run that is over."""
 
@@ -1184,6 +1196,34 @@ class Embedded(Answer):
     pending: int
 
 
+class PurgePlan(Answer):
+    """What a purge would do; `found`: in how many places of a kind, `also`: notes that say some of
+    the same and stay, `untouched`: files git does not know."""
+
+    memories: list[Titled]
+    found: dict[str, int]
+    also: list[str]
+    untouched: list[str]
+
+
+class Purged(Answer):
+    """The receipt of a purge; `left`: where it still is, `todo`: what a person does now."""
+
+    purged: str
+    memories: list[str]
+    found: dict[str, int]
+    untouched: int
+    files: int
+    messages: int
+    names: int
+    commits: int
+    before: str
+    after: str
+    left: list[str]
+    todo: list[str]
+    receipt: NotRequired[str]
+
+
 class IndexState(TypedDict):
     """The index."""
 
@@ -1294,10 +1334,10 @@ class Status(Answer):
 
 
 class SyncAction(TypedDict):
-    """What a sync did to a note."""
+    """What a sync did to a note; `path` is None where it went away."""
 
     action: str
-    path: str
+    path: str | None
     was: str | None
     id: str | None
     clashes: int

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -338,7 +337,7 @@ def plan_purge(app: App, ids: Sequence[str], matching: str) -> Purge:
     return purge.look(app.house, ids, matching)
 
 
-def resume_purge(app: App, progress: Progress = quiet) -> Mapping[str, Any]:
+def resume_purge(app: App, progress: Progress = quiet) -> answers.Purged:
     """Finish a purge that was interrupted; returns its receipt."""
     from oneiro_vault.operations.care import purge
 
@@ -416,12 +415,12 @@ def setup_client(
         dry_run=dry_run,
     )
     chosen = choose_judge.choice(load(vault, env, strict=False), env)
-    return {**found, "judge": asdict(chosen)}
+    return {**found, "judge": chosen.data()}
 
 
 def system_timer(
     root: Path, times: Sequence[str], env: Mapping[str, str], action: str, kind: str | None = None
-) -> Mapping[str, Any]:
+) -> answers.Timer:
     """`show`, `install` or `remove` what lets this machine's own timer start the loops of a vault
     at these local times."""
     from oneiro_vault.operations.dream import system_timers

@@ -102,7 +102,7 @@ class Snapshot:
     history: Sequence[Mapping[str, Any]] = ()
     """Earlier decisions of loops, newest first: loop, op, memories, when (epoch seconds),
     reason, device."""
-    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    memo: dict[str, object] = field(default_factory=dict, compare=False, repr=False)
     """What follows from all notes and is worked out once a run."""
 
     def of(self, *types: str) -> list[Note]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 from pydantic import Field
 
@@ -114,7 +114,7 @@ def said_anew(
 ) -> Set:
     """Other words for a block, resting on these sources besides its own, and on `more` (ids)."""
     m = block.memory
-    changes: dict[str, Any] = {
+    changes: dict[str, object] = {
         "title": title.strip(),
         "description": described(text),
         "timestamp": NOW,

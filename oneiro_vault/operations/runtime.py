@@ -329,9 +329,9 @@ class House:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def note(self, name: str, what: Mapping[str, Any]) -> None:
-        """Write it. Raises DiskProblem."""
-        disk.note(f"Noting {name}", self.vault.folder / name, json.dumps(what))
+    def note(self, name: str, what: Mapping[str, object], about: str) -> None:
+        """Write it. Raises DiskProblem, which says `about` what it is, in words."""
+        disk.note(f"Noting {about}", self.vault.folder / name, json.dumps(what))
 
     # -- finding a memory
 

@@ -39,7 +39,7 @@ def check_arguments(op: str, run: Callable[..., Any], given: Mapping[str, Any]) 
 
 
 @cache
-def _hints(run: Callable[..., Any]) -> dict[str, Any]:
+def _hints(run: Callable[..., Any]) -> Mapping[str, object]:
     return get_type_hints(run)
 
 

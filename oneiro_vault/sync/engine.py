@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from oneiro_vault.answers import Json
 from oneiro_vault.core.memory import circles_broken, epoch
 from oneiro_vault.errors import Brake, LockTimeout, StaleMemory, few, shown
 from oneiro_vault.sync import remote_lease
@@ -402,12 +401,6 @@ def _between(
         for path in old.keys() | new.keys()
         if old.get(path) != new.get(path)
     }
-
-
-def data(action: Action) -> Json:
-    """An action as plain data."""
-    names = {"action": action.doing, "path": action.to or None, "was": action.was or None}
-    return {**names, "id": action.memory or None, "clashes": action.clashes}
 
 
 # -- what a plain merge left

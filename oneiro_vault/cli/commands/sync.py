@@ -54,7 +54,8 @@ def _told(found: answers.Synced) -> list[str]:
         return [*text, f"{counted} would happen with {remote}{edits}. Nothing was changed."]
     if found["rescued"]:
         text.append(f"The history that was replaced there is kept as {line(found['rescued'])}.")
-    text += _clashes([action["path"] for action in found["actions"] if action["clashes"]])
+    clashes = (action["path"] for action in found["actions"] if action["clashes"])
+    text += _clashes([path for path in clashes if path])
     text += [*_stays(found["stays"]), *map(line, found["loosened"])]
     return [*text, f"In step with {remote}: {counted}."]
 

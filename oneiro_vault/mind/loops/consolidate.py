@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -160,10 +160,10 @@ def _joined(
     )
 
 
-def _folded(keeper: Note, others: Sequence[Note]) -> dict[str, Any]:
+def _folded(keeper: Note, others: Sequence[Note]) -> dict[str, object]:
     mine = keeper.memory
     theirs = [other.memory for other in others]
-    changes: dict[str, Any] = {
+    changes: dict[str, object] = {
         "supersedes": _union(
             mine.supersedes, [m.id for m in theirs], *(m.supersedes for m in theirs)
         )

@@ -5,7 +5,7 @@ what a person took out does not come back."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -172,7 +172,7 @@ def _decision(
 ) -> Decision | None:
     edits: list[New | Set] = []
     for place, (text, facts) in enumerate(texts):
-        lineage: dict[str, Any] = {
+        lineage: dict[str, object] = {
             "description": text.splitlines()[0].removeprefix("- "),
             "derived_from": [note.id for note in facts],
         }

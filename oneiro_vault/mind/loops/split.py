@@ -5,7 +5,7 @@ several things together."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -140,7 +140,7 @@ def splitting(note: Note, answer: Split, asked: str, judge: str) -> Decision | N
     )
 
 
-def meta(note: Note, piece: Piece) -> dict[str, Any]:
+def meta(note: Note, piece: Piece) -> dict[str, object]:
     """The frontmatter of a piece: everything but its words is the original's."""
     memory = note.memory
     kept = {key: getattr(memory, key) for key in _KEPT}

@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -288,7 +288,7 @@ def insight(
     )
 
 
-def meta(topic: str, title: str, sources: Sequence[Note]) -> dict[str, Any]:
+def meta(topic: str, title: str, sources: Sequence[Note]) -> dict[str, object]:
     """The frontmatter of an insight: one level above its sources, trusted as little as the least of
     them."""
     memories = [note.memory for note in sources]
@@ -303,7 +303,7 @@ def meta(topic: str, title: str, sources: Sequence[Note]) -> dict[str, Any]:
         if name.lower() == topic
     ]
     projects = {memory.project for memory in memories}
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "type": "semantic",
         "title": title,
         "level": max(memory.level for memory in memories) + 1,

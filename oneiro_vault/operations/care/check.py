@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
@@ -97,7 +96,7 @@ def _shapes(house: House, rows: Sequence[Row]) -> Iterator[answers.Problem]:
                 )
 
 
-def _values(house: House, row: Row) -> dict[str, Any]:
+def _values(house: House, row: Row) -> Mapping[str, object]:
     try:
         return house.load(row)[1].extra
     except OneiroError:

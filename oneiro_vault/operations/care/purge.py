@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from oneiro_vault import answers
 from oneiro_vault.api import Progress
 from oneiro_vault.errors import NotFound, OneiroError
 from oneiro_vault.operations.read import orient
@@ -47,7 +48,7 @@ class Purge:
     trace: Trace
     untouched: list[str]
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> answers.PurgePlan:
         """The plan as data, for the person who is asked."""
         trace = self.trace
         return {
@@ -60,7 +61,7 @@ class Purge:
             "untouched": self.untouched,
         }
 
-    def run(self, progress: Progress = quiet) -> dict[str, Any]:
+    def run(self, progress: Progress = quiet) -> answers.Purged:
         """Do it; returns the receipt. Raises RepositoryBusy when something changed meanwhile,
         DiskProblem, GitProblem."""
         house = self.house
@@ -167,13 +168,13 @@ def _id(text: str) -> str:
     return wanted
 
 
-def resume(house: House, progress: Progress = quiet) -> dict[str, Any]:
+def resume(house: House, progress: Progress = quiet) -> answers.Purged:
     """Finish a purge that was interrupted; returns the receipt. Raises NotFound when none was
     begun."""
     return _finished(house, None, progress)
 
 
-def _finished(house: House, trace: Trace | None, progress: Progress) -> dict[str, Any]:
+def _finished(house: House, trace: Trace | None, progress: Progress) -> answers.Purged:
     progress("rewriting history", 0, 0)
     plan = rewrite.carry_out(house.vault)
     progress("indexes", 0, 0)
@@ -211,12 +212,14 @@ def _derive(house: House, progress: Progress) -> None:
         orient.publish(house)
 
 
-def _receipt(house: House, plan: Mapping[str, Any], left: list[str]) -> dict[str, Any]:
-    now = ledger.moment(house.clock())
-    receipt = {
+def _receipt(house: House, plan: Mapping[str, Any], left: list[str]) -> answers.Purged:
+    now, about = ledger.moment(house.clock()), plan["about"]
+    receipt: answers.Purged = {
         "schema": 1,
         "purged": now,
-        **plan["about"],
+        "memories": about["memories"],
+        "found": about["found"],
+        "untouched": about["untouched"],
         "files": len(plan["blobs"]),
         "messages": len(plan["messages"]),
         "names": len(plan["paths"]),
@@ -230,7 +233,7 @@ def _receipt(house: House, plan: Mapping[str, Any], left: list[str]) -> dict[str
     folder.mkdir(exist_ok=True)
     place = folder / f"{now.replace(':', '')}-{os.urandom(2).hex()}.json"
     place.write_text(json.dumps(receipt, indent=1) + "\n", encoding="utf-8")
-    return receipt | {"receipt": str(place)}
+    return {**receipt, "receipt": str(place)}
 
 
 def _commands(house: House, remotes: Mapping[str, str]) -> list[str]:

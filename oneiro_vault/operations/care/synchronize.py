@@ -3,12 +3,12 @@ it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
 import filelock
 
@@ -23,7 +23,9 @@ from oneiro_vault.vault.worktree.edits import conflict
 from oneiro_vault.vault.worktree.files import hidden, is_ours
 
 if TYPE_CHECKING:
-    from oneiro_vault.sync.engine import Done, Meeting, Sync
+    from oneiro_vault.sync.engine import Done, Meeting
+    from oneiro_vault.sync.plan import Action
+    from oneiro_vault.sync.remote_lease import Late
 
 LONGEST_PAUSE: Final = 3600.0
 """Seconds between two automatic attempts, however often they failed."""
@@ -40,12 +42,8 @@ def sync(
     """
     with _alone(house):
         if dry_run:
-            return _answer(
-                house, lambda work: _looked(house, work.look()), {"dry_run": True}, yes, progress
-            )
-        return _answer(
-            house, lambda work: _ran(work.run()), {"edits": _keep_edits(house, 0.0)}, yes, progress
-        )
+            return _answer(house, _nothing(dry_run=True), yes, progress)
+        return _answer(house, _nothing(edits=_keep_edits(house, 0.0)), yes, progress)
 
 
 @contextmanager
@@ -70,17 +68,10 @@ def _keep_edits(house: House, rest: float | None) -> int:
     return len(edits)
 
 
-def _answer(
-    house: House,
-    work: Callable[[Sync], Mapping[str, Any]],
-    known: Mapping[str, Any],
-    yes: bool,
-    progress: Progress,
-) -> answers.Synced:
+def _answer(house: House, answer: answers.Synced, yes: bool, progress: Progress) -> answers.Synced:
     from oneiro_vault.sync import engine  # not loaded by those who only ask
 
     before, name, meeting = network.last_sync(house.vault.folder), "", None
-    answer: dict[str, Any] = {"schema": 1, "dry_run": False, "offline": None, **_NOTHING, **known}
     dry_run = answer["dry_run"]
     try:
         remote = network.choose(
@@ -90,9 +81,12 @@ def _answer(
             house.settings["sync.wait"],
         )
         name = remote.name
-        answer |= {"remote": name, "url": remote.url, "branch": remote.branch}
+        answer["remote"], answer["url"], answer["branch"] = name, remote.url, remote.branch
         meeting = engine.Sync(house.vault, remote, confirmed=yes, progress=progress)
-        answer |= work(meeting)
+        if dry_run:
+            _looked(answer, house, meeting.look())
+        else:
+            _ran(answer, meeting.run())
     except OneiroError as error:
         offline = isinstance(error, Unreachable)
         if not dry_run:
@@ -100,8 +94,12 @@ def _answer(
             network.note_sync(house.vault.folder, failed)
         if not offline:
             raise
-        silent = {"offline": str(error), "last": _when(before.at)}
-        return cast("answers.Synced", {**answer, **_came(house, meeting), **silent})
+        if meeting is not None and meeting.done.tries:
+            house.converge()
+            _ran(answer, meeting.done)
+            answer["actions"] = [one for one in answer["actions"] if one["action"] != "send"]
+        answer["offline"], answer["last"] = str(error), _when(before.at)
+        return answer
     if not dry_run:
         before = before.done(name, house.clock())
         network.note_sync(house.vault.folder, before)
@@ -110,8 +108,9 @@ def _answer(
             from oneiro_vault.operations import decisions
 
             decisions.tidy(house)
-    answer |= {"stays": _stays(house), "loosened": loosened(house.root)}
-    return cast("answers.Synced", {**answer, "last": _when(before.at)})
+    answer["stays"], answer["loosened"] = _stays(house), loosened(house.root)
+    answer["last"] = _when(before.at)
+    return answer
 
 
 def _stays(house: House) -> list[answers.Refused]:
@@ -129,42 +128,39 @@ def _stays(house: House) -> list[answers.Refused]:
     return [{"path": path, "reason": reason} for path, reason in sorted(found.items())]
 
 
-_NOTHING: Final[dict[str, Any]] = {
-    "actions": [], "commit": None, "pushed": False, "tries": 0, "rescued": None, "late": [],
-    "edits": 0, "stays": [], "loosened": [],
-}  # fmt: skip
-
-
-def _came(house: House, meeting: Sync | None) -> dict[str, Any]:
-    if meeting is None or not meeting.done.tries:
-        return {}
-    house.converge()
-    ran = _ran(meeting.done)
-    return ran | {"actions": [action for action in ran["actions"] if action["action"] != "send"]}
-
-
-def _ran(done: Done) -> dict[str, Any]:
-    from oneiro_vault.sync import engine
-
+def _nothing(dry_run: bool = False, edits: int = 0) -> answers.Synced:
     return {
-        "actions": [engine.data(action) for action in done.actions],
-        "commit": done.commit or None,
-        "pushed": done.pushed,
-        "tries": done.tries,
-        "rescued": done.rescued or None,
-        "late": [asdict(one) for one in done.late],
-    }
+        "schema": 1, "dry_run": dry_run, "offline": None, "actions": [], "commit": None,
+        "pushed": False, "tries": 0, "rescued": None, "late": [], "edits": edits, "stays": [],
+        "loosened": [], "remote": "", "url": "", "branch": "", "last": None,
+    }  # fmt: skip
 
 
-def _looked(house: House, met: Meeting) -> dict[str, Any]:
-    from oneiro_vault.sync import engine
+def _ran(answer: answers.Synced, done: Done) -> None:
+    answer["actions"] = [_action(one) for one in done.actions]
+    answer["commit"], answer["pushed"] = done.commit or None, done.pushed
+    answer["tries"], answer["rescued"] = done.tries, done.rescued or None
+    answer["late"] = [_late(one) for one in done.late]
 
-    late = [asdict(one) for one in met.late]
+
+def _looked(answer: answers.Synced, house: House, met: Meeting) -> None:
+    answer["actions"] = [_action(one) for one in met.plan.actions]
+    answer["late"] = [_late(one) for one in met.late]
+    answer["edits"] = len(house.vault.look(quiet=0.0).ready)
+
+
+def _action(one: Action) -> answers.SyncAction:
     return {
-        "actions": [engine.data(action) for action in met.plan.actions],
-        "late": late,
-        "edits": len(house.vault.look(quiet=0.0).ready),
-    }
+        "action": one.doing, "path": one.to or None, "was": one.was or None,
+        "id": one.memory or None, "clashes": one.clashes,
+    }  # fmt: skip
+
+
+def _late(one: Late) -> answers.LateRun:
+    return {
+        "run": one.run, "loop": one.loop, "fence": one.fence, "why": one.why, "kept": one.kept,
+        "left": one.left, "commits": one.commits,
+    }  # fmt: skip
 
 
 def standing(house: House) -> answers.SyncState:
@@ -221,8 +217,8 @@ class Automatic:
     def run(self) -> None:
         """One automatic sync; a person's files that are in use wait. Raises OneiroError."""
         with _alone(self._house):
-            kept = {"edits": _keep_edits(self._house, None)}
-            answer = _answer(self._house, lambda work: _ran(work.run()), kept, False, quiet)
+            edits = _keep_edits(self._house, None)
+            answer = _answer(self._house, _nothing(edits=edits), False, quiet)
         if answer["offline"]:
             raise Unreachable(answer["offline"])
         self._tip = self._house.vault.head()

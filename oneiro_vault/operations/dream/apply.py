@@ -135,7 +135,7 @@ def _new(snapshot: Snapshot, edit: New, ident: str, now: str, names: Mapping[str
         for key, value in edit.meta.items()
         if key not in _REMADE and value not in (None, "", [], ())
     }
-    meta: dict[str, Any] = (
+    meta: dict[str, object] = (
         {"type": "semantic", "title": given.get("title") or title_of(body), "created": now}
         | given
         | {"id": ident, "source": "dream"}

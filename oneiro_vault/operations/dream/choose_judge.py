@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from oneiro_vault import answers
 from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, SettingsError, shown
@@ -50,6 +50,15 @@ class Choice:
     title: str
     ready: bool = False
     problem: str = ""
+
+    def data(self) -> answers.JudgeState:
+        """For an answer."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "ready": self.ready,
+            "problem": self.problem,
+        }
 
 
 def choice(settings: Settings, env: Mapping[str, str]) -> Choice:
@@ -95,7 +104,7 @@ def waits(settings: Settings, env: Mapping[str, str]) -> bool:
     return choice(settings, env).name in (ChainJudge.name, DeferredJudge.name)
 
 
-def to_set(wanted: str | None, own: str, env: Mapping[str, str]) -> dict[str, Any]:
+def to_set(wanted: str | None, own: str, env: Mapping[str, str]) -> dict[str, str]:
     """The settings that make a program the judge: `wanted` by name or command line, "" what is
     found, first the client's `own`; "no": the connected model; None sets nothing. Raises
     InvalidInput when there is none."""
@@ -281,12 +290,7 @@ def standing(house: House) -> answers.DreamState:
     answer."""
     known, judge = house.noted(_FILE), choice(house.settings, os.environ)
     return {
-        "judge": {
-            "name": judge.name,
-            "title": judge.title,
-            "ready": judge.ready,
-            "problem": judge.problem,
-        },
+        "judge": judge.data(),
         "captures": len(waiting(house)),
         "questions": len(deferred.waiting(folder(house))),
         "ended": known.get("ended"),
@@ -305,4 +309,4 @@ def note(house: House, rows: Sequence[answers.Run]) -> None:
     if judges - {*_RULES, "auto"}:
         known["answered"] = ended
     with suppress(DiskProblem):
-        house.note(_FILE, known)
+        house.note(_FILE, known, "what the loops did")

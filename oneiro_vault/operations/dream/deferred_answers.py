@@ -142,7 +142,7 @@ def dream_answers(
     and waits on. Raises what `dream_decide` raises when no answer fits."""
     place = choose_judge.folder(house)
     known = {str(entry["id"]): entry for entry in deferred.waiting(place)}
-    fitting: dict[str, dict[str, Any]] = {}
+    fitting: dict[str, Mapping[str, object]] = {}
     refused: dict[str, OneiroError] = {}
     for name, said in _parsed(answers, MOST * LONGEST_ANSWER).items():
         ident = whole(name, known)
@@ -175,7 +175,9 @@ def _go_on(house: House, progress: Progress) -> list[answers.Run]:
     )["runs"]
 
 
-def _fitting(known: Mapping[str, answers.Question], ident: str, answer: Any) -> dict[str, Any]:
+def _fitting(
+    known: Mapping[str, answers.Question], ident: str, answer: Any
+) -> Mapping[str, object]:
     if ident not in known:
         raise NotFound(
             f"no question {shown(ident)} waits for an answer",
@@ -198,7 +200,7 @@ def whole(name: str, known: Iterable[str]) -> str:
     return found[0] if len(found) == 1 else name
 
 
-def _with_ids(said: Mapping[str, Any], entry: answers.Question) -> dict[str, Any]:
+def _with_ids(said: Mapping[str, object], entry: answers.Question) -> Mapping[str, object]:
     form, ids, found = form_of(entry["schema"]), entry["ids"], dict(said)
     for key in names_memories(form) & found.keys() if form else ():
         value = found[key]
@@ -223,7 +225,7 @@ def _objection(entry: answers.Question, said: Mapping[str, Any]) -> str:
     return check(question, Raw(said)).problem
 
 
-def _parsed(answer: Any, longest: int) -> dict[str, Any]:
+def _parsed(answer: Any, longest: int) -> Mapping[str, object]:
     try:
         found = json.loads(answer) if isinstance(answer, str) else answer
         size = len(json.dumps(found))

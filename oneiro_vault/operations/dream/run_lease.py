@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oneiro_vault import answers
 from oneiro_vault.errors import (
@@ -63,31 +63,31 @@ class Lease:
     def _beating(self, token: str) -> Path:
         return self._file.with_name(f"dream-{token}.beat")
 
-    def _acquire(self, mine: Mapping[str, Any]) -> None:
+    def _acquire(self, mine: Mapping[str, object]) -> None:
         watched: tuple[str, int] | None = None
         end = 0.0
         while True:
             with self._vault.gate.locked():
                 held = self.holder()
-                seen = (str(held["token"]), self._last(str(held["token"]))) if held else None
+                seen = (held.token, self._last(held.token)) if held else None
                 if (
                     held is None
-                    or not _runs(held["pid"])
+                    or not _runs(held.pid)
                     or (seen == watched and time.monotonic() > end)
                 ):
-                    self._take(mine, str(held["token"]) if held else "")
+                    self._take(mine, held.token if held else "")
                     return
             if watched is None or seen is None or seen[0] != watched[0]:
                 watched, end = seen, time.monotonic() + STALE
             elif seen != watched:
                 raise LockTimeout(
-                    f"a dream is under way: {held['about']} (process {held['pid']})",
+                    f"a dream is under way: {held.about} (process {held.pid})",
                     kept="Nothing was changed.",
                     hint="Wait for it; `oneiro runs` shows what it did.",
                 )
             time.sleep(BEAT / 4)
 
-    def _take(self, mine: Mapping[str, Any], former: str) -> None:
+    def _take(self, mine: Mapping[str, object], former: str) -> None:
         if former:
             self._beating(former).unlink(missing_ok=True)
         self._beat.touch()
@@ -106,13 +106,13 @@ class Lease:
             with suppress(OSError):
                 os.utime(self._beat)  # a file that was taken away is not made again
 
-    def holder(self) -> dict[str, Any] | None:
-        """The record of who holds the lease, None when nobody does or it cannot be read."""
-        return read(self._file)
+    def holder(self) -> Holder | None:
+        """Who holds the lease; None when nobody does, or the record cannot be read."""
+        return _read(self._file)
 
     def _here(self) -> bool:
         held = self.holder()
-        return held is not None and held["token"] == self.token
+        return held is not None and held.token == self.token
 
     def held(self) -> bool:
         """Is it still ours, here and among machines?"""
@@ -161,25 +161,28 @@ class Lease:
         self.release()
 
 
-def read(file: Path) -> dict[str, Any] | None:
-    """A lease's record."""
+class Holder(NamedTuple):
+    """Who dreams: the process, the name it gave its lease, and the loops it runs."""
+
+    token: str
+    pid: int
+    about: str
+
+
+def _read(file: Path) -> Holder | None:
     try:
         found = json.loads(file.read_bytes())
-    except (OSError, ValueError):
+        pid = found["pid"]
+        held = Holder(str(found["token"]), pid, str(found["about"]))
+    except (OSError, ValueError, TypeError, KeyError):
         return None
-    return (
-        found
-        if isinstance(found, dict)
-        and {"token", "pid", "about"} <= found.keys()
-        and isinstance(found["pid"], int)
-        else None
-    )
+    return held if isinstance(pid, int) else None
 
 
-def current(vault: Vault) -> dict[str, Any] | None:
+def current(vault: Vault) -> Holder | None:
     """Who dreams right now, as far as can be seen without waiting."""
-    held = read(vault.folder / _NAME)
-    return held if held is not None and _runs(held["pid"]) else None
+    held = _read(vault.folder / _NAME)
+    return held if held is not None and _runs(held.pid) else None
 
 
 def _runs(pid: int) -> bool:

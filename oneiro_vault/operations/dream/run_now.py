@@ -297,4 +297,4 @@ def _tidy(house: House, judge: str, runs: Sequence[Run], answers: Verdicts, revi
                 else:
                     deferred.drop(place, [ident])
     with suppress(DiskProblem):
-        house.note(_OPEN, {**after, _REVIEW: review, _JUDGE: judge})
+        house.note(_OPEN, {**after, _REVIEW: review, _JUDGE: judge}, "which questions are open")

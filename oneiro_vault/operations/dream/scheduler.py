@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Any, Final
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from oneiro_vault import answers
@@ -55,49 +55,37 @@ def due(house: House) -> list[str]:
     since = marks["since"]
     fresh = {name: house.clock() for name in wanted if name not in since}
     if fresh:
-        house.note(_FILE, marks | {"since": since | fresh})
+        _keep(house, marks | {"since": since | fresh})
     return overdue(since | fresh, house.clock(), wanted, local_zone())
 
 
 def scheduled(house: House, judge: str | None = None, progress: Progress = quiet) -> answers.Dreamt:
     """Run what is due, if anything is, each marked before it begins. `elsewhere`: why another
     machine does it; `later`: nobody could say, so it stays due."""
-    nothing: answers.Dreamt = {
-        "schema": 1,
-        "dry_run": False,
-        "runs": [],
-        "waiting": 0,
-        "note": None,
-        "elsewhere": None,
-        "later": False,
-    }
     with house.vault.gate.locked():
         names = due(house)
         before = _marks(house)
         busy = current(house.vault) is not None
         if names and not busy:
-            house.note(
-                _FILE,
-                {
-                    name: known | dict.fromkeys(names, house.clock())
-                    for name, known in before.items()
-                },
-            )
+            now = dict.fromkeys(names, house.clock())
+            _keep(house, {name: known | now for name, known in before.items()})
     if not names or busy:
-        return nothing
+        return _nothing()
     try:
         done = run_now.run(house, names, judge, progress=progress, scheduled=True)
-        return {**nothing, **done}
+        return {**_nothing(), **done}
     except Elsewhere as error:
         if error.later:
-            house.note(
-                _FILE,
-                {
-                    name: _put_back(known, before[name], names)
-                    for name, known in _marks(house).items()
-                },
-            )
-        return {**nothing, "elsewhere": str(error), "later": error.later}
+            again = _marks(house)
+            _keep(house, {name: _put_back(again[name], before[name], names) for name in again})
+        return {**_nothing(), "elsewhere": str(error), "later": error.later}
+
+
+def _nothing() -> answers.Dreamt:
+    return {
+        "schema": 1, "dry_run": False, "runs": [], "waiting": 0, "note": None, "elsewhere": None,
+        "later": False,
+    }  # fmt: skip
 
 
 def schedule(house: House, begin: bool = False) -> answers.Schedule:
@@ -137,6 +125,10 @@ def _marks(house: House) -> dict[str, dict[str, float]]:
     return {name: _moments(house.noted(_FILE).get(name)) for name in ("since", "ran")}
 
 
+def _keep(house: House, marks: Mapping[str, Mapping[str, float]]) -> None:
+    house.note(_FILE, marks, "when the loops were begun")
+
+
 def _moments(found: object) -> dict[str, float]:
     if not isinstance(found, dict):
         return {}
@@ -152,7 +144,7 @@ def _put_back(
 
 
 _SOON: Final = "soon.json"
-"""The `day`, the `calls` of it, and the ids of captures that were `tried`."""
+"""What a `_Day` says."""
 _LOOPS: Final = (encode.LOOP.name, distil.LOOP.name)
 
 
@@ -164,7 +156,7 @@ def soon_due(house: House) -> bool:
         return False
     state = _today(house)
     rows = waiting(house)
-    new = {row.id for row in rows} - set(state["tried"])
+    new = {row.id for row in rows}.difference(state.tried)
     newest = max((row.when or 0.0 for row in rows), default=0.0)
     return (
         bool(new)
@@ -174,35 +166,47 @@ def soon_due(house: House) -> bool:
     )
 
 
-def run_soon(house: House) -> dict[str, Any]:
+def run_soon(house: House) -> answers.Dreamt:
     """Encode what has rested, then distil. Each capture is tried once: what a ceiling or a failure
     left is the night's."""
     state = _today(house)
-    house.note(_SOON, state | {"tried": [row.id for row in waiting(house)]})
+    _tried(house, state._replace(tried=[row.id for row in waiting(house)]))
     try:
         done = run_now.run(house, _LOOPS, scheduled=True, calls=_left(house, state))
     except Elsewhere as error:
-        return {"runs": [], "later": error.later}
-    spent = state["calls"] + sum(found["calls"] for found in done["runs"])
-    house.note(_SOON, _today(house) | {"calls": spent})
-    return {"runs": done["runs"], "later": False}
+        return {**_nothing(), "elsewhere": str(error), "later": error.later}
+    spent = state.calls + sum(found["calls"] for found in done["runs"])
+    _tried(house, _today(house)._replace(calls=spent))
+    return {**_nothing(), **done}
 
 
-def _left(house: House, state: Mapping[str, Any]) -> int:
-    return int(house.settings["dreams.soon"]) - int(state["calls"])
+class _Day(NamedTuple):
+    """The questions that captures of a `day` have cost, and the ids of those that were `tried`."""
+
+    day: str
+    calls: int
+    tried: Sequence[str]
 
 
-def _today(house: House) -> dict[str, Any]:
+def _tried(house: House, state: _Day) -> None:
+    house.note(_SOON, state._asdict(), "which captures were tried")
+
+
+def _left(house: House, state: _Day) -> int:
+    return int(house.settings["dreams.soon"]) - state.calls
+
+
+def _today(house: House) -> _Day:
     """What was tried yesterday and still waits may be tried again; not by rules, which say the same
     again."""
     day = datetime.fromtimestamp(house.clock(), local_zone()).date().isoformat()
     found = house.noted(_SOON)
     today, calls, tried = (found.get(name) for name in ("day", "calls", "tried"))
-    return {
-        "day": day,
-        "calls": calls if today == day and isinstance(calls, int) else 0,
-        "tried": tried if isinstance(tried, list) and (today == day or not _asks(house)) else [],
-    }
+    return _Day(
+        day,
+        calls if today == day and isinstance(calls, int) else 0,
+        tried if isinstance(tried, list) and (today == day or not _asks(house)) else [],
+    )
 
 
 def _asks(house: House) -> bool:

@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from oneiro_vault import answers
 from oneiro_vault.errors import InvalidInput, OneiroError
 
 KINDS: Final = ("systemd", "launchd", "cron")
@@ -98,7 +99,7 @@ def kind_here(env: Mapping[str, str], platform: str = sys.platform) -> str:
     raise InvalidInput("this machine has no systemd, launchd or cron", kept=_KEPT, hint=hint)
 
 
-def install(timer: Timer, kind: str) -> dict[str, Any]:
+def install(timer: Timer, kind: str) -> answers.Timer:
     """Put the timer in place and start it. Raises OneiroError saying what the system said."""
     if not timer.times:
         raise InvalidInput(
@@ -118,7 +119,7 @@ def install(timer: Timer, kind: str) -> dict[str, Any]:
     return shown(timer, kind)
 
 
-def remove(timer: Timer, kind: str) -> dict[str, Any]:
+def remove(timer: Timer, kind: str) -> answers.Timer:
     """Take the timer away; one that is not there is no mistake."""
     there = [path for path in timer.files(kind) if path.exists()]
     if kind == "cron":
@@ -137,7 +138,7 @@ def remove(timer: Timer, kind: str) -> dict[str, Any]:
     return shown(timer, kind)
 
 
-def shown(timer: Timer, kind: str) -> dict[str, Any]:
+def shown(timer: Timer, kind: str) -> answers.Timer:
     """What is in place now."""
     files = {str(path): path.exists() for path in timer.files(kind)}
     there = (

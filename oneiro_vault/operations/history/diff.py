@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Final
 
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
@@ -21,9 +21,6 @@ from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.worktree.files import is_note
 
-KINDS: Final = ("new", "revised", "merged", "retired", "moved", "contradicted", "pending")
-"""A memory is in one of the first four, and may be among the moved and contradicted besides."""
-
 
 def diff(house: House, before: str, after: str | None = None) -> answers.Diff:
     """What became of each memory between two moments (dates, or commits; without `after`: until
@@ -32,27 +29,16 @@ def diff(house: House, before: str, after: str | None = None) -> answers.Diff:
     house.converge()
     first, last = _ends(house, before, "HEAD" if after is None else after)
     found = between(house, first.point.commit if first else "", last.point.commit)
-    lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
-    for key, pair in found.pairs.items():
-        for kind in _kinds(found, key, pair):
-            lists[kind].append(_row(found, key, pair, kind))
-    kept = sum(
-        not pair.loaded and _kinds(found, key, pair) == [] and pair.kind == "kept"
-        for key, pair in found.pairs.items()
-    )
-    answer = {
-        "schema": 1,
-        "from": first.data() if first else None,
-        "to": last.data(),
-        "commits": found.commits,
-        **lists,
-        "orientation": _orientation(found),
-        "kept": kept,
-        "captures": found.captures,
-        "runs": len(found.reports),
+    answer: answers.Diff = {
+        "schema": 1, "from": first.data() if first else None, "to": last.data(),
+        "commits": found.commits, "new": [], "revised": [], "merged": [], "retired": [],
+        "moved": [], "contradicted": [], "pending": [], "orientation": _orientation(found),
+        "kept": 0, "captures": found.captures, "runs": len(found.reports),
         "unreadable": found.unreadable,
-    }
-    return cast(answers.Diff, answer)  # each list has the rows of its kind: `_details`
+    }  # fmt: skip
+    for key, pair in found.pairs.items():
+        _tell(answer, found, key, pair)
+    return answer
 
 
 def _ends(house: House, before: str, after: str) -> tuple[Moment | None, Moment]:
@@ -70,52 +56,53 @@ def _ends(house: House, before: str, after: str) -> tuple[Moment | None, Moment]
     return (found[0] if len(found) == 2 else None), found[-1]
 
 
-def _kinds(found: Comparison, key: str, pair: Pair) -> list[str]:
-    fate = found.fate(key)
-    kinds = [fate] if fate in KINDS and not pair.loaded else []
-    kinds += ["moved"] if pair.before and pair.after and pair.before.path != pair.after.path else []
-    return kinds + (["contradicted"] if pair.contradicted else [])
+def _tell(answer: answers.Diff, found: Comparison, key: str, pair: Pair) -> None:
+    """Put a memory into the list of its fate, unless it is always loaded, and besides among what
+    was moved or contradicted; what is in none of them counts as kept."""
+    row, note = _named(found, key, pair), pair.now
+    says = note.body.strip()
+    fate = "" if pair.loaded else found.fate(key)
+    moved_from = pair.before.path if pair.before and pair.after else note.path
+    if fate in ("new", "pending"):
+        (answer["new"] if fate == "new" else answer["pending"]).append(
+            {
+                **row,
+                "says": says,
+                "source": note.source or "user",
+                "trust": note.trust,
+                "derived_from": list(note.derived_from),
+            }
+        )
+    elif fate in ("merged", "retired"):
+        was = pair.before.body.strip() if pair.before else ""
+        (answer["merged"] if fate == "merged" else answer["retired"]).append(
+            {**row, "said": was, "fate": _fate(pair), "into": _heir(found, note)}
+        )
+    elif fate == "revised":
+        answer["revised"].append(_revised(row, pair.before, pair.after))
+    if moved_from != note.path:
+        answer["moved"].append({**row, "was": moved_from})
+    if pair.contradicted:
+        answer["contradicted"].append({**row, "doubts": pair.doubts, "says": says})
+    if fate == "kept" and moved_from == note.path and not pair.contradicted:
+        answer["kept"] += 1
 
 
-def _row(found: Comparison, key: str, pair: Pair, kind: str) -> dict[str, Any]:
-    return _named(found, key, pair) | _details(found, pair, kind)
-
-
-def _named(found: Comparison, key: str, pair: Pair) -> dict[str, Any]:
+def _named(found: Comparison, key: str, pair: Pair) -> answers.Difference:
     note, entry = pair.now, found.why.get(key)
-    why = entry and {
-        "commit": entry.commit, "when": iso(entry.when), "op": entry.op, "actor": entry.actor,
-        "reason": entry.reason or None,
-        "run": entry.run or None, "judge": entry.judge or None,
-    }  # fmt: skip
+    why: answers.ChangeWhy | None = None
+    if entry:
+        why = {
+            "commit": entry.commit, "when": iso(entry.when), "op": entry.op, "actor": entry.actor,
+            "reason": entry.reason or None,
+            "run": entry.run or None, "judge": entry.judge or None,
+        }  # fmt: skip
     return {
         "id": note.id or None,
         "path": note.path,
         "title": note.title,
         "type": note.type,
         "why": why,
-    }
-
-
-def _details(found: Comparison, pair: Pair, kind: str) -> dict[str, Any]:
-    note = pair.now
-    if kind == "moved":
-        return {"was": pair.before.path if pair.before else None}
-    if kind == "contradicted":
-        return {"doubts": pair.doubts, "says": note.body.strip()}
-    if kind in ("merged", "retired"):
-        return {
-            "said": pair.before.body.strip() if pair.before else "",
-            "fate": _fate(pair),
-            "into": _heir(found, note),
-        }
-    if kind == "revised":
-        return _words(pair.before, pair.after)
-    return {
-        "says": note.body.strip(),
-        "source": note.source or "user",
-        "trust": note.trust,
-        "derived_from": list(note.derived_from),
     }
 
 
@@ -129,7 +116,7 @@ def _fate(pair: Pair) -> str:
     )
 
 
-def _heir(found: Comparison, note: Memory) -> dict[str, str] | None:
+def _heir(found: Comparison, note: Memory) -> answers.Titled | None:
     heir = found.pairs.get(note.superseded_by)
     return (
         {"id": note.superseded_by, "title": heir.now.title if heir else ""}
@@ -138,18 +125,21 @@ def _heir(found: Comparison, note: Memory) -> dict[str, str] | None:
     )
 
 
-def _words(before: Memory | None, after: Memory | None) -> dict[str, Any]:
+def _revised(
+    row: answers.Difference, before: Memory | None, after: Memory | None
+) -> answers.RevisedRow:
     if before and after:
         old, new = said(before, after)
     else:
         old, new = (note.body.strip() if note else "" for note in (before, after))
-    return {"before": old, "after": new, "words": [list(step) for step in steps(old, new)]}
+    words = [list(step) for step in steps(old, new)]
+    return {**row, "before": old, "after": new, "words": words}
 
 
-def _orientation(found: Comparison) -> dict[str, Any]:
+def _orientation(found: Comparison) -> answers.OrientationDiff:
     before, after = found.blocks
     changes = [
-        _named(found, key, pair) | _words(before.get(key), after.get(key))
+        _revised(_named(found, key, pair), before.get(key), after.get(key))
         for key, pair in found.pairs.items()
         if pair.loaded and _differs(before.get(key), after.get(key))
     ]
@@ -162,7 +152,7 @@ def _differs(before: Memory | None, after: Memory | None) -> bool:
     )
 
 
-def _blocks(side: Mapping[str, Memory]) -> list[dict[str, Any]]:
+def _blocks(side: Mapping[str, Memory]) -> list[answers.BlockText]:
     return [
         {"id": note.id or None, "title": note.title, "text": note.body.strip()}
         for _, note in sorted(side.items())

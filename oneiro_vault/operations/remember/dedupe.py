@@ -110,7 +110,7 @@ class Already:
         words = set(analyse(draft.body).words)
         if len(words) < 3 or "session" in draft.meta:
             return None
-        for row in self._house.index.holding(words, draft.meta["type"], _LOOKED_AT):
+        for row in self._house.index.holding(words, draft.says("type"), _LOOKED_AT):
             _, known = self._house.load(row)
             if says_all(draft.body, known.body, words, _DUPLICATE):
                 return row
@@ -133,7 +133,7 @@ def nearest(house: House, draft: Draft) -> Row | None:
     hits = house.index.search_vectors(vector, _LOOKED_AT) if vector is not None else []
     near += [hit.key for hit in hits if hit.kind == "own" and hit.cosine >= NEAR]
     rows = house.index.rows(near)
-    kind = draft.meta["type"]
+    kind = draft.says("type")
     fitting = (
         row
         for row in map(rows.get, near)
@@ -148,7 +148,7 @@ def _overlap(one: set[str], other: set[str]) -> float:
 
 def fits(draft: Draft, when: float | None, session: str) -> bool:
     """May a memory of that date and session be the one that `draft` says again?"""
-    if draft.dated and memories.epoch(draft.meta["created"]) != when:
+    if draft.dated and memories.epoch(draft.says("created")) != when:
         return False
     return not draft.session or draft.session == session
 
@@ -163,7 +163,7 @@ def repeated(drafts: Mapping[int, Draft]) -> dict[int, int]:
             continue
         known = seen.setdefault(draft.words, [])
         for earlier in known:
-            if fits(draft, memories.epoch(drafts[earlier].meta["created"]), ""):
+            if fits(draft, memories.epoch(drafts[earlier].says("created")), ""):
                 found[position] = earlier
                 break
         else:

@@ -32,7 +32,7 @@ class Draft:
     """A note to be. `placed`, `named`, `dated`: the caller chose its path, its id, its date;
     `session`: the one the caller named."""
 
-    meta: dict[str, Any]
+    meta: dict[str, object]
     body: str
     path: str
     placed: bool = False
@@ -41,15 +41,19 @@ class Draft:
     session: str = ""
     pictures: list[images.Stored] = field(default_factory=list)
 
+    def says(self, key: str) -> str:
+        """What the frontmatter says under a key that holds a text, "" when it does not."""
+        return str(self.meta.get(key, ""))
+
     @property
     def id(self) -> str:
         """Its id."""
-        return str(self.meta["id"])
+        return self.says("id")
 
     @property
     def words(self) -> str:
         """What is equal for the very same words (`memory.fingerprint`)."""
-        return fingerprint(self.meta["type"], self.meta["title"], self.body)
+        return fingerprint(self.says("type"), self.says("title"), self.body)
 
     def compose(self) -> bytes:
         """The whole file. Raises InvalidInput for what no note can hold."""
@@ -190,13 +194,13 @@ def _moment(house: House, given: str) -> str:
     return datetime.fromtimestamp(start).astimezone().isoformat(timespec="seconds")
 
 
-def _dates(house: House, meta: dict[str, Any]) -> None:
+def _dates(house: House, meta: dict[str, object]) -> None:
     """What happened long ago and is learned now says so: `timestamp` is when it came in."""
     for key in fields.DATES:
         if key in meta:
-            meta[key] = _moment(house, meta[key])
+            meta[key] = _moment(house, str(meta[key]))
     meta.setdefault("created", house.now())
-    if (memories.epoch(meta["created"]) or 0.0) < house.clock() - DAY:
+    if (memories.epoch(str(meta["created"])) or 0.0) < house.clock() - DAY:
         meta.setdefault("timestamp", house.now())
 
 
@@ -273,7 +277,7 @@ def note_path(path: Any) -> str:
 def conversations(drafts: Sequence[Draft]) -> None:
     """A conversation handed over turn by turn (`Name: …`, one date, several speakers) is one
     session: without its neighbours "Yes, in June." answers no question."""
-    for _, run in groupby(drafts, key=lambda one: (one.meta["created"], "session" in one.meta)):
+    for _, run in groupby(drafts, key=lambda one: (one.says("created"), "session" in one.meta)):
         turns = list(run)
         speakers = [speaker_of(turn.body) for turn in turns]
         if (
@@ -283,14 +287,14 @@ def conversations(drafts: Sequence[Draft]) -> None:
             and len(set(speakers)) > 1
         ):
             for turn in turns:
-                turn.meta["session"] = f"{turns[0].meta['created'][:10]}-{turns[0].id}"
+                turn.meta["session"] = f"{turns[0].says('created')[:10]}-{turns[0].id}"
 
 
 def number_turns(house: House, drafts: Sequence[Draft]) -> None:
     """Memories of one session that share a date keep their order by `turn`, in the file."""
     following: dict[str, int] = {}
     for one in drafts:
-        session = one.meta.get("session")
+        session = one.says("session")
         if session and "turn" not in one.meta:
             if session not in following:
                 rows = house.index.list(session=session, limit=1_000_000)

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Final
 from weakref import WeakKeyDictionary
 
 from oneiro_vault import answers
@@ -63,7 +63,7 @@ def capture(
     if not words:
         raise InvalidInput("all of it is private", kept="Nothing was written.")
     project = project or (PurePath(cwd).name if isinstance(cwd, str) else None) or None
-    common: dict[str, Any] = {
+    common: dict[str, object] = {
         "type": EPISODIC,
         "session": session,
         "project": project,
@@ -79,16 +79,28 @@ def capture(
     name = " ".join(secrets.cleaned(transcripts.clean(title or "")).split()) or transcripts.title(
         words, kind
     )
-    items = [
-        {
-            **common,
-            "title": name if len(pieces) == 1 else f"{name} ({number}/{len(pieces)})",
-            "text": piece,
-        }
-        for number, piece in enumerate(pieces, 1)
+    titles = [
+        name if len(pieces) == 1 else f"{name} ({number}/{len(pieces)})"
+        for number in range(1, len(pieces) + 1)
     ]
     with _STORING:
-        return _stored(house, items, session or "", actor)
+        house.converge()
+        twins = [_twin(house, *said, session or "") for said in zip(titles, pieces, strict=True)]
+        new = [
+            {**common, "title": title, "text": piece}
+            for title, piece, twin in zip(titles, pieces, twins, strict=True)
+            if twin is None
+        ]
+        made = iter(write.remember(house, new, actor, dedupe=False)["results"] if new else ())
+    rows: list[answers.CaptureRow] = [
+        twin or {"id": (done := next(made))["id"], "path": done["path"], "duplicate_of": None}
+        for twin in twins
+    ]
+    first, queued = rows[0], len(waiting(house))
+    return {
+        "schema": 1, "id": first["id"], "path": first["path"],
+        "duplicate_of": first["duplicate_of"], "captures": rows, "queued": queued,
+    }  # fmt: skip
 
 
 def _local(when: str | None) -> str | None:
@@ -102,32 +114,10 @@ def _local(when: str | None) -> str | None:
     )
 
 
-def _stored(
-    house: House, items: list[dict[str, Any]], session: str, actor: str
-) -> answers.Captured:
-    house.converge()
-    twins = [_twin(house, item, session) for item in items]
-    new = [item for item, twin in zip(items, twins, strict=True) if twin is None]
-    made = iter(write.remember(house, new, actor, dedupe=False)["results"] if new else ())
-    rows: list[answers.CaptureRow] = [
-        twin or {"id": (done := next(made))["id"], "path": done["path"], "duplicate_of": None}
-        for twin in twins
-    ]
-    first = rows[0]
-    return {
-        "schema": 1,
-        "id": first["id"],
-        "path": first["path"],
-        "duplicate_of": first["duplicate_of"],
-        "captures": rows,
-        "queued": len(waiting(house)),
-    }
-
-
-def _twin(house: House, item: dict[str, Any], session: str) -> answers.CaptureRow | None:
+def _twin(house: House, title: str, text: str, session: str) -> answers.CaptureRow | None:
     """The capture with these words of that session, also a forgotten one: it does not come back by
     itself."""
-    words = fingerprint(EPISODIC, item["title"], item["text"])
+    words = fingerprint(EPISODIC, title, text)
     for row in house.index.same({words}).get(words, []):
         if row.session == session:
             return {"id": row.handle, "path": row.path, "duplicate_of": row.handle}
@@ -209,7 +199,7 @@ def _picked_up(house: House, path: str) -> int:
     return 1 if twin is None else 0
 
 
-def _advance(house: House, entry: dict[str, Any]) -> None:
+def _advance(house: House, entry: Mapping[str, object]) -> None:
     session, transcript, end = entry.get("session"), entry.get("transcript"), entry.get("to")
     if isinstance(session, str) and isinstance(transcript, str) and isinstance(end, int):
         conversation_state.Session(str(house.vault.folder), session).advance(transcript, end)
@@ -219,26 +209,26 @@ class _NothingError(ValueError):
     """Nobody said anything in that part of a conversation."""
 
 
-def _with_text(entry: dict[str, Any]) -> dict[str, Any]:
-    if "text" in entry or not isinstance(entry.get("transcript"), str):
+def _with_text(entry: Mapping[str, object]) -> Mapping[str, object]:
+    transcript, start, end = entry.get("transcript"), entry.get("from"), entry.get("to")
+    if "text" in entry or not isinstance(transcript, str):
         return entry
-    start, end = entry.get("from"), entry.get("to")
     if not isinstance(start, int) or not isinstance(end, int):
         raise ValueError("a place in a transcript without its bounds")
     try:
-        turns, _ = transcripts.read(entry["transcript"], start, end - start)
+        turns, _ = transcripts.read(transcript, start, end - start)
     except OSError as error:
         raise ValueError(f"the transcript cannot be read: {error}") from error
     words = transcripts.render(turns)
     if not words:
         raise _NothingError
-    return entry | {"text": words, "last": transcripts.last_time(turns)}
+    return {**entry, "text": words, "last": transcripts.last_time(turns)}
 
 
-def _dated(entry: dict[str, Any], now: float) -> dict[str, Any]:
+def _dated(entry: Mapping[str, object], now: float) -> Mapping[str, object]:
     last = entry.get("last")
     said = epoch(last) if isinstance(last, str) else None
-    return entry | {"when": last} if said is not None and said <= now else entry
+    return {**entry, "when": last} if said is not None and said <= now else entry
 
 
 def problems(house: House) -> Iterable[tuple[str, str, str]]:

@@ -179,7 +179,7 @@ def _stored(
     if not notes:
         return Receipt("")
     made = [drafts[position] for position in notes]
-    titles = [one.meta["title"] for one in made]
+    titles = [one.says("title") for one in made]
     title = titles[0] if len(titles) == 1 else f"{len(titles)} memories"
     operation = Operation("remember", title, actor, memories=tuple(one.id for one in made))
     new = [picture for one in made for picture in one.pictures]
@@ -205,13 +205,12 @@ def _stored(
 
 
 def _result(made: Draft, receipt: Receipt) -> answers.RememberedRow:
-    meta, sha = made.meta, receipt.written[made.path]
     return {
         "id": made.id,
         "path": made.path,
-        "title": meta["title"],
-        "type": meta["type"],
-        "sha256": sha,
+        "title": made.says("title"),
+        "type": made.says("type"),
+        "sha256": receipt.written[made.path],
         "duplicate_of": None,
         "images": [picture.row() for picture in made.pictures],
     }
@@ -323,18 +322,17 @@ def _base(house: House, row: Row, data: bytes, given: str | None) -> str:
 
 
 def _proposal(house: House, row: Row, body: str, actor: str) -> Draft:
-    meta: dict[str, Any] = {
-        "id": new_id(),
+    ident, title, now = new_id(), f"Proposed: {row.title}", house.now()
+    meta: dict[str, object] = {
+        "id": ident,
         "type": row.type,
-        "title": f"Proposed: {row.title}",
-        "created": house.now(),
+        "title": title,
+        "created": now,
         "source": actor,
         "supersedes": [row.handle],
         "status": "pending",
     }
-    return Draft(
-        meta, body, memories.path_for(meta["type"], meta["title"], meta["id"], meta["created"])
-    )
+    return Draft(meta, body, memories.path_for(row.type, title, ident, now))
 
 
 def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answers.Forgotten:

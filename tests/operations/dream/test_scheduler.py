@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from oneiro_vault.app import App
-from oneiro_vault.errors import SettingsError
+from oneiro_vault.errors import DiskProblem, SettingsError
 from oneiro_vault.operations.background import Background
 from oneiro_vault.operations.dream import scheduler
 from oneiro_vault.operations.dream.scheduler import next_due, overdue, parse
@@ -119,6 +119,15 @@ def test_the_schedule_is_shown(app: App, clock: Clock) -> None:
     clock.now += 2 * 86_400
     assert len(app.call("scheduled")["runs"]) == 1
     assert app.call("schedule")["loops"][0]["last"] is not None
+
+
+def test_what_cannot_be_kept_is_said_in_words(app: App, root: Path) -> None:
+    for name in ("schedule.json", "soon.json"):
+        (root / ".git/oneiro" / name).mkdir()
+    with pytest.raises(DiskProblem, match="Noting when the loops were begun failed"):
+        app.call("schedule", {"begin": True})
+    with pytest.raises(DiskProblem, match="Noting which captures were tried failed"):
+        scheduler.run_soon(app.house)
 
 
 def test_a_schedule_that_makes_no_sense_is_named(root: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -123,5 +122,5 @@ def test_the_ceiling_holds_within_a_run(app: App, clock: Clock) -> None:
     for number in range(5):
         capture(app, f"s{number}")
     clock.now += 600
-    found: dict[str, Any] = scheduler.run_soon(app.house)
+    found = scheduler.run_soon(app.house)
     assert (len(judge.asked), found["later"]) == (2, False)

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from oneiro_vault.errors import InvalidInput, NotFound
-from oneiro_vault.operations.history.diff import KINDS
 from tests.operations.past import life
 from tests.vault.support import git
 
+LISTS = ("new", "revised", "merged", "retired", "moved", "contradicted", "pending")
+
 
 def names(found: dict[str, Any]) -> dict[str, list[str]]:
-    return {kind: sorted(row["title"] for row in found[kind]) for kind in KINDS if found[kind]}
+    return {kind: sorted(row["title"] for row in found[kind]) for kind in LISTS if found[kind]}
 
 
 def test_every_kind_of_change_by_memory(root: Path) -> None:
