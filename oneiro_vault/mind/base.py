@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.question import Question, Shown, Verdict
+from oneiro_vault.vault.history.commit_log import Entry
 
 Vectors = npt.NDArray[np.float32]
 Asking = Generator[list[Question], Mapping[str, Verdict], "list[Decision]"]
@@ -99,9 +100,8 @@ class Snapshot:
     """Question id -> did it get no answer that could be used before? Others come first."""
     forgotten: Container[str] = frozenset()
     """Ids of memories that were taken away."""
-    history: Sequence[Mapping[str, Any]] = ()
-    """Earlier decisions of loops, newest first: loop, op, memories, when (epoch seconds),
-    reason, device."""
+    history: Sequence[Entry] = ()
+    """The commits of earlier decisions of loops, newest first."""
     memo: dict[str, object] = field(default_factory=dict, compare=False, repr=False)
     """What follows from all notes and is worked out once a run."""
 

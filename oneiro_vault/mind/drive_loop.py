@@ -42,21 +42,22 @@ class Asked(Protocol):
         ...
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Tally:
-    """What a loop asked: questions by kind that a judge dealt with, how many were known already,
+    """What a loop asked: questions by kind that a judge dealt with, how many were answered before,
     and what became of the others."""
 
     asked: Counter[str] = field(default_factory=Counter)
     known: int = 0
     failed: list[tuple[str, str]] = field(default_factory=list)
-    """(kind, problem) of every answer that was refused."""
+    """(kind, problem) of every answer that was refused, and of the faults of a loop or judge."""
     unusable: list[str] = field(default_factory=list)
     """Ids of their questions, but for those that the end of the run cut off."""
     waiting: list[str] = field(default_factory=list)
     """Ids of questions that are still open."""
     unasked: list[tuple[str, str]] = field(default_factory=list)
-    """(id, why) of questions that nobody was asked in this run."""
+    """(id, why) of questions that nobody was asked in this run: a ceiling, the run's time, a judge
+    out of reach."""
     answered: set[str] = field(default_factory=set)
     """Ids of questions that were answered in this run."""
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from oneiro_vault import answers
+from oneiro_vault.judges.budget import Spent
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot
+from oneiro_vault.mind.drive_loop import Tally
 from oneiro_vault.mind.validate import Turned
 
 SHORT: Final = 8
@@ -41,9 +43,8 @@ class Done:
 
 
 @dataclass
-class Run:
-    """One run of one loop. Times are RFC 3339; `asked` counts questions by kind, `known` those
-    answered before."""
+class Run(Tally):
+    """One run of one loop, with what it asked. Times are RFC 3339."""
 
     run: str
     loop: str
@@ -58,22 +59,9 @@ class Run:
     probes: dict[str, int] = field(
         default_factory=lambda: {"probes": 0, "before": 0, "after": 0, "dropped": 0}
     )
-    asked: Counter[str] = field(default_factory=Counter)
-    known: int = 0
-    waiting: list[str] = field(default_factory=list)
-    unasked: list[tuple[str, str]] = field(default_factory=list)
-    """(question id, why) of those that nobody was asked: a ceiling, the run's time, a judge out of
-    reach."""
     news: int = 0
     """How many of `seen`, `turned` and the lines of `told` no earlier report has said."""
-    failed: list[tuple[str, str]] = field(default_factory=list)
-    unusable: list[str] = field(default_factory=list)
-    """Ids of the questions among them."""
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cost: float = 0.0
-    estimated: int = 0
-    """Answers of which nobody said how many tokens they took."""
+    spent: Spent = field(default_factory=Spent)
     told: str = ""
     notes: list[str] = field(default_factory=list)
     """What else a reader must know: it was stopped, meaning was not available."""
@@ -295,6 +283,7 @@ def _recall(run: Run) -> str:
 
 
 def _cost(run: Run) -> str:
+    spent = run.spent
     kinds = (
         f" ({', '.join(f'{number} {plain(kind)}' for kind, number in sorted(run.asked.items()))})"
         if run.asked
@@ -306,12 +295,12 @@ def _cost(run: Run) -> str:
     ]
     said += [f"{run.known} answered before"]
     guess = (
-        f" ({run.estimated} of the answers came without a count: estimated)"
-        if run.estimated
+        f" ({spent.estimated} of the answers came without a count: estimated)"
+        if spent.estimated
         else ""
     )
-    said += [f"{run.tokens_in:,} tokens in, {run.tokens_out:,} out{guess}"]
-    said += [f"about {max(run.cost, 0.0001):.4f} spent"] if run.cost else []
+    said += [f"{spent.tokens_in:,} tokens in, {spent.tokens_out:,} out{guess}"]
+    said += [f"about {max(spent.cost, 0.0001):.4f} spent"] if spent.cost else []
     said += [f"{number} not asked: {plain(why)}" for why, number in why_unasked(run).items()]
     said += [opened([run])] if run.waiting else []
     return f"## Cost\n\n{'; '.join(said)}.\n"
@@ -355,8 +344,8 @@ def row(run: Run) -> answers.Run:
         "unasked": [
             {"problem": why, "questions": number} for why, number in why_unasked(run).items()
         ],
-        "estimated": run.estimated, "calls": run.calls, "known": run.known,
+        "estimated": run.spent.estimated, "calls": run.calls, "known": run.known,
         "waiting": len(run.waiting),
-        "tokens_in": run.tokens_in, "tokens_out": run.tokens_out,
-        "cost": round(run.cost, 6), "notes": list(run.notes),
+        "tokens_in": run.spent.tokens_in, "tokens_out": run.spent.tokens_out,
+        "cost": round(run.spent.cost, 6), "notes": list(run.notes),
     }  # fmt: skip

@@ -14,6 +14,8 @@ from oneiro_vault.mind.base import NOW, Decision, Loop, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.validate import Turned, settle
 from oneiro_vault.settings.definitions import FIXED, SETTINGS
+from oneiro_vault.vault.history.commit_log import Entry
+from tests.mind.support import decided
 
 DAY = 86_400.0
 BEGINNING = 1_790_000_000.0
@@ -68,7 +70,7 @@ class World:
     notes: dict[str, Note]
     now: float = BEGINNING
     past: list[str] = field(default_factory=list)
-    log: list[dict[str, Any]] = field(default_factory=list)
+    log: list[Entry] = field(default_factory=list)
     told: list[Decision] = field(default_factory=list)
     turned: list[Turned] = field(default_factory=list)
     settled: set[str] = field(default_factory=set)
@@ -102,13 +104,13 @@ class World:
                 self._made(edit, f"{decision.id(snapshot)}{at}{self.now}")
             else:
                 self._changed(edit)
-        row = {
-            "loop": decision.loop,
-            "op": decision.op,
-            "memories": decision.memories,
-            "when": self.now,
-            "reason": decision.reason,
-        }
+        row = decided(
+            decision.loop,
+            decision.op,
+            *decision.memories,
+            when=self.now,
+            reason=decision.reason,
+        )
         self.log.insert(0, row)
 
     def _made(self, edit: New, seed: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.question import Answer, Question
 from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot
+from oneiro_vault.vault.history.commit_log import Entry
 
 
 def note(ident: str, body: str = "text", **facts: Any) -> Note:
@@ -23,6 +24,11 @@ def note(ident: str, body: str = "text", **facts: Any) -> Note:
 def snapshot(*notes: Note, **facts: Any) -> Snapshot:
     """These notes, at noon."""
     return Snapshot(1_790_000_000.0, {one.id: one for one in notes}, **facts)
+
+
+def decided(loop: str, op: str, *memories: str, when: float = 0.0, **facts: Any) -> Entry:
+    """The commit of an earlier decision on these memories."""
+    return Entry("c" * 40, op, "title", when, "a person", memories=memories, loop=loop, **facts)
 
 
 class Yes(Answer):

@@ -136,7 +136,7 @@ def test_a_hundred_nights(habit: str) -> None:
             world.run(loop, Driver(judge, memo))
         sound(world, originals)
         world.now += DAY
-    ops = {row["op"] for row in world.log}
+    ops = {row.op for row in world.log}
     if habit == "no":
         assert world.log == []
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from oneiro_vault.judges.budget import Spent
 from oneiro_vault.mind.base import Decision, New, Set
 from oneiro_vault.mind.report import (
     MOST,
@@ -83,8 +84,8 @@ def test_it_tells_everything() -> None:
         done=[Done(archive(A), "0123456789ab")],
         seen=[Decision("toy", "flag", "left", "as it is", (), (A.id,), transcript="one\n# two")],
         turned=[Turned(made, "the brake")], failed=[("merge", "it is not JSON")],
-        asked=Counter({"merge": 3}), known=2, cost=0.5,
-        tokens_in=1000, tokens_out=5, estimated=1,
+        asked=Counter({"merge": 3}), known=2,
+        spent=Spent(tokens_in=1000, tokens_out=5, cost=0.5, estimated=1),
         unasked=[(f"q{n}", "not asked: the ceiling of calls is reached") for n in range(4)],
         told="## Faded\n\n- a", notes=["It was stopped"], waiting=["q"],
     )  # fmt: skip

@@ -22,6 +22,7 @@ from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot, asked_
 from oneiro_vault.mind.blocks import alike, words
 from oneiro_vault.mind.loops.resolve import covers
 
+NAME: Final = "consolidate"
 POLICY: Final = 1
 KIND: Final = "merge"
 INSTRUCTION: Final = (
@@ -46,7 +47,7 @@ class Merge(Answer):
 class Consolidate:
     """Merge what says the same."""
 
-    name = "consolidate"
+    name = NAME
 
     def run(self, snapshot: Snapshot) -> Asking:
         """One question a cluster; and what follows from earlier decisions."""
@@ -62,7 +63,7 @@ class Consolidate:
             snapshot,
             decide,
         )
-        return [*due(snapshot, self.name), *doubled(snapshot), *merged]
+        return [*due(snapshot), *doubled(snapshot), *merged]
 
     def groups(self, snapshot: Snapshot) -> list[list[Note]]:
         """Clusters of active knowledge, largest first."""
@@ -89,7 +90,7 @@ def question(group: Sequence[Note]) -> Question:
         Merge,
         tuple(note.shown(*note.circumstances()) for note in members),
         policy=POLICY,
-        stage="consolidate",
+        stage=NAME,
     )
 
 
@@ -97,7 +98,7 @@ def doubled(snapshot: Snapshot) -> list[Decision]:
     """Blocks and insights that two machines made of the same memories in mostly the same words: the
     older stays, before it one that a person edited. What one machine made twice it meant twice."""
     # The history is newest first: the oldest row of a memory, which made it, has the last word.
-    maker = {ident: row["device"] for row in snapshot.history for ident in row["memories"]}
+    maker = {ident: row.device for row in snapshot.history for ident in row.memories}
     twins: dict[tuple[str, frozenset[str]], list[Note]] = {}
     made = snapshot.of("orientation", "principle", "semantic")
     for note in sorted(made, key=lambda one: not one.edited):
@@ -149,7 +150,7 @@ def _joined(
 ) -> Decision:
     losers = tuple(superseding(other, keeper.id) for other in others)
     return Decision(
-        loop="consolidate",
+        loop=NAME,
         op="merge",
         title=keeper.memory.title,
         reason=reason,
@@ -266,13 +267,13 @@ _AT_ONCE: Final = 60.0
 """Seconds between a decision and its commit: an end of validity this near is the decision's."""
 
 
-def due(snapshot: Snapshot, loop: str) -> list[Decision]:
-    """What follows from earlier decisions, in the name of `loop`: what was announced begins, a
-    contradiction ends with one of its sides, a circle is broken."""
-    return [*begun(snapshot, loop), *settled(snapshot, loop), *reinstated(snapshot, loop)]
+def due(snapshot: Snapshot) -> list[Decision]:
+    """What follows from earlier decisions: what was announced begins, a contradiction ends with one
+    of its sides, a circle is broken."""
+    return [*begun(snapshot), *settled(snapshot), *reinstated(snapshot)]
 
 
-def begun(snapshot: Snapshot, loop: str) -> list[Decision]:
+def begun(snapshot: Snapshot) -> list[Decision]:
     """What has begun by now replaces what it was to replace."""
     found = []
     for note in snapshot.of("semantic"):
@@ -284,7 +285,7 @@ def begun(snapshot: Snapshot, loop: str) -> list[Decision]:
             ids = (note.id, *(one.id for one in old))
             found.append(
                 Decision(
-                    loop,
+                    NAME,
                     "supersede",
                     old[0].memory.title,
                     "what was announced has begun",
@@ -295,16 +296,12 @@ def begun(snapshot: Snapshot, loop: str) -> list[Decision]:
     return found
 
 
-def settled(snapshot: Snapshot, loop: str) -> list[Decision]:
+def settled(snapshot: Snapshot) -> list[Decision]:
     """Of two that could not both be true, one was replaced, taken out or found right: the other is
     contested no more."""
     found: dict[str, Decision] = {}
     contested = {note.id for note in snapshot.of("semantic") if CONTRADICTION in note.memory.flags}
-    pairs = [
-        row["memories"]
-        for row in snapshot.history
-        if (row["loop"], row["op"]) == ("encode", "flag")
-    ]
+    pairs = [row.memories for row in snapshot.history if (row.loop, row.op) == ("encode", "flag")]
     still = {
         ident
         for ids in pairs
@@ -313,11 +310,11 @@ def settled(snapshot: Snapshot, loop: str) -> list[Decision]:
     }
     for ids in pairs:
         for ident in contested.intersection(ids) - still:
-            found[ident] = _free(snapshot.notes[ident], ids, loop)
+            found[ident] = _free(snapshot.notes[ident], ids)
     return list(found.values())
 
 
-def reinstated(snapshot: Snapshot, loop: str) -> list[Decision]:
+def reinstated(snapshot: Snapshot) -> list[Decision]:
     """Memories that two machines replaced by each other: one of each circle is in force again. An
     end of validity within `_AT_ONCE` of a decision about it goes with that decision."""
     behind = [one for one in snapshot.notes.values() if one.memory.status == "superseded"]
@@ -325,23 +322,23 @@ def reinstated(snapshot: Snapshot, loop: str) -> list[Decision]:
     found = []
     for ident in circles_broken(replaced):
         note, end = snapshot.notes[ident], epoch(snapshot.notes[ident].memory.valid_until)
-        times = [row["when"] for row in snapshot.history if ident in row["memories"]]
+        times = [row.when for row in snapshot.history if ident in row.memories]
         changes: dict[str, None] = {"status": None, "superseded_by": None}
         if end is not None and any(abs(end - when) < _AT_ONCE for when in times):
             changes["valid_until"] = None
         reason = "two machines replaced these by each other"
         ids = (ident, replaced[ident])
         edits = (Set(ident, changes),)
-        found.append(Decision(loop, "revise", note.memory.title, reason, edits, ids))
+        found.append(Decision(NAME, "revise", note.memory.title, reason, edits, ids))
     return found
 
 
-def _free(note: Note, ids: tuple[str, ...], loop: str) -> Decision:
+def _free(note: Note, ids: tuple[str, ...]) -> Decision:
     flags = [flag for flag in note.memory.flags if flag != CONTRADICTION]
     reason = "what it could not hold together with is settled"
     others = tuple(ident for ident in ids if ident != note.id)
     return Decision(
-        loop,
+        NAME,
         "revise",
         note.memory.title,
         reason,

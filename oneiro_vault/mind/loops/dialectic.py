@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -31,6 +31,7 @@ from oneiro_vault.mind.blocks import (
 )
 from oneiro_vault.mind.loops.stale import is_stale, now_true
 from oneiro_vault.mind.support import unfounded
+from oneiro_vault.vault.history.commit_log import Entry
 
 POLICY: Final = 1
 SOURCES: Final = 6
@@ -213,8 +214,8 @@ def turn(snapshot: Snapshot) -> list[Note]:
     recent = {
         ident
         for row in decided(snapshot)
-        if snapshot.now - row["when"] < cooldown
-        for ident in row["memories"]
+        if snapshot.now - row.when < cooldown
+        for ident in row.memories
     }
     free = [
         block
@@ -225,19 +226,19 @@ def turn(snapshot: Snapshot) -> list[Note]:
     return free[: snapshot.settings["dialectic.blocks"]]
 
 
-def decided(snapshot: Snapshot) -> Iterator[Mapping[str, Any]]:
+def decided(snapshot: Snapshot) -> Iterator[Entry]:
     """What this loop decided before, newest first."""
-    return (row for row in snapshot.history if row.get("loop") == "dialectic")
+    return (row for row in snapshot.history if row.loop == "dialectic")
 
 
-def reframed(block: Note, snapshot: Snapshot) -> Mapping[str, Any] | None:
+def reframed(block: Note, snapshot: Snapshot) -> Entry | None:
     """The last thing decided on this block, if it was a reframing one to two cooldowns ago."""
     cooldown = snapshot.settings["dialectic.cooldown"] * DAY
-    last = next((row for row in decided(snapshot) if block.id in row["memories"]), None)
+    last = next((row for row in decided(snapshot) if block.id in row.memories), None)
     if (
         last is None
-        or last.get("op") != "reframe"
-        or not cooldown <= snapshot.now - last["when"] < 2 * cooldown
+        or last.op != "reframe"
+        or not cooldown <= snapshot.now - last.when < 2 * cooldown
     ):
         return None
     return last
@@ -352,11 +353,11 @@ def _flagging(debate: Debate, flag: str, question: str) -> tuple[Set | None, str
     return Set(debate.block.id, {"flags": [flag]}), "flag", question.strip()
 
 
-def followed_up(block: Note, before: Mapping[str, Any], verdict: Verdict) -> Decision:
+def followed_up(block: Note, before: Entry, verdict: Verdict) -> Decision:
     """Did the reframing help? Where it did not, a person is asked."""
     assert isinstance(verdict.answer, Assessment)
     helped = verdict.answer.verdict == "well_calibrated"
-    was = str(before.get("reason", "")).partition(",")[0].strip() or "in doubt"
+    was = before.reason.partition(",")[0].strip() or "in doubt"
     text = (
         f"reframing {'helped' if helped else 'did not help'}: it was {was} and is "
         f"{verdict.answer.verdict} now. {verdict.answer.reason}"

@@ -232,8 +232,8 @@ def covered(snapshot: Snapshot) -> set[str]:
 
 
 def _last(snapshot: Snapshot, wanted: Callable[[str], bool]) -> dict[str, float]:
-    rows = [row for row in snapshot.history if wanted(str(row["loop"]))]
-    return {ident: float(row["when"]) for row in reversed(rows) for ident in row["memories"]}
+    rows = [row for row in snapshot.history if wanted(row.loop)]
+    return {ident: row.when for row in reversed(rows) for ident in row.memories}
 
 
 def _used(snapshot: Snapshot, ident: str) -> float:

@@ -72,7 +72,7 @@ def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Said]]:
         if one.memory.type == "orientation"
         for ident in one.memory.derived_from
     }
-    placed = {ident for row in snapshot.history if row["loop"] == NAME for ident in row["memories"]}
+    placed = {ident for row in snapshot.history if row.loop == NAME for ident in row.memories}
     own = [
         note
         for note in snapshot.of("semantic")

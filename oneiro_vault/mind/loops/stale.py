@@ -108,10 +108,10 @@ def is_stale(block: Note, snapshot: Snapshot) -> bool:
     forgotten, or has it ended?"""
     lineage, said = set(block.memory.derived_from), changed(block)
     joined = {
-        ident: float(row["when"])
+        ident: row.when
         for row in reversed(snapshot.history)
-        if block.id in row["memories"]
-        for ident in row["memories"]
+        if block.id in row.memories
+        for ident in row.memories
     }
     for ident in lineage:
         source = snapshot.notes.get(ident)

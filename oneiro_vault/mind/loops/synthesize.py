@@ -259,21 +259,11 @@ def insight(
         return None
     ids = tuple(note.id for note in sources)
     facts = meta(topic, title, sources)
-    if old is None:
-        return Decision(
-            NAME,
-            NAME,
-            title,
-            answer.reason,
-            (New(facts, text, "insight"),),
-            ids,
-            (asked,),
-            judge,
-            key=key(group),
-        )
-    edits = (
-        New(facts | {"supersedes": [old.id]}, text, "insight"),
-        superseding(old, "new:insight"),
+    replaced = [old] if old is not None else []
+    facts |= {"supersedes": [one.id for one in replaced]} if replaced else {}
+    edits: tuple[New | Set, ...] = (
+        New(facts, text, "insight"),
+        *(superseding(one, "new:insight") for one in replaced),
     )
     return Decision(
         NAME,
@@ -281,10 +271,10 @@ def insight(
         title,
         answer.reason,
         edits,
-        (old.id, *ids),
+        (*(one.id for one in replaced), *ids),
         (asked,),
         judge,
-        key=key([old, *group]),
+        key=key([*replaced, *group]),
     )
 
 

@@ -67,21 +67,21 @@ class Whittle:
         graded = {
             block.id: answer for block in loose if (answer := _answer(block, verdicts)) is not None
         }
-        if len(graded) == len(loose):
-            ranked = sorted(
-                loose,
-                key=lambda block: (
-                    *_first(block, snapshot),
-                    -graded[block.id].total,
-                    -graded[block.id].meaning,
-                    block.id,
-                ),
-            )
-            return [_asleep(block, _rubric(graded[block.id]), verdicts) for block in ranked[room:]]
-        ranked = sorted(
-            loose, key=lambda block: (*_first(block, snapshot), -rfm(block, snapshot), block.id)
-        )
-        return [_asleep(block, _rfm(block, snapshot), {}) for block in ranked[room:]]
+        whole = len(graded) == len(loose)
+
+        def rank(block: Note) -> tuple[float, ...]:
+            needed = graded[block.id].rank if whole else (-rfm(block, snapshot),)
+            return (*_first(block, snapshot), *needed)
+
+        def why(block: Note) -> str:
+            if whole:
+                answer = graded[block.id]
+                return f"rubric {answer.total} of 12, meaning {answer.meaning}: {answer.reason}"
+            return f"recency x frequency x magnitude {rfm(block, snapshot):.2f}"
+
+        ranked = sorted(loose, key=lambda block: (rank(block), block.id))
+        asked = verdicts if whole else {}
+        return [_asleep(block, why(block), asked) for block in ranked[room:]]
 
 
 LOOP: Final = Whittle()
@@ -129,11 +129,3 @@ def _asleep(block: Note, why: str, verdicts: Mapping[str, Verdict]) -> Decision:
         questions=(verdict.question,) if verdict else (),
         judge=verdict.judge if verdict else "",
     )
-
-
-def _rubric(answer: Rubric) -> str:
-    return f"rubric {answer.total} of 12, meaning {answer.meaning}: {answer.reason}"
-
-
-def _rfm(block: Note, snapshot: Snapshot) -> str:
-    return f"recency x frequency x magnitude {rfm(block, snapshot):.2f}"

@@ -15,7 +15,6 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oneiro_vault import answers
@@ -32,6 +31,7 @@ from oneiro_vault.errors import (
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.git import network
 from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.write import disk
 
 if TYPE_CHECKING:
     from oneiro_vault.sync.remote_lease import HeldLease, LeaseRef
@@ -91,9 +91,7 @@ class Lease:
         if former:
             self._beating(former).unlink(missing_ok=True)
         self._beat.touch()
-        temp = self._file.with_suffix(f".{self.token}")
-        temp.write_text(json.dumps(mine), encoding="utf-8")
-        temp.replace(self._file)
+        disk.note("Noting who dreams", self._file, json.dumps(mine))
 
     def _last(self, token: str) -> int:
         try:
@@ -152,12 +150,7 @@ class Lease:
     def __enter__(self) -> Lease:
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
 

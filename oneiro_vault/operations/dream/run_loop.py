@@ -130,11 +130,16 @@ class Runner:
         """One loop from beginning to end. Raises OneiroError only when nothing was done yet."""
         if self.lease is not None and (found := self.house.vault.rewritten()) is not None:
             raise found.brake()  # before anybody is asked, and paid, for what could not be written
-        run = Run(
-            new_id()[:8], loop.name, self.judge.name, self.house.now(), dry=self.lease is None
-        )
         self.judge.begin()
-        driver = Driver(self.patient, self.answers, self.house.cancel.is_set, self.progress)
+        run = Run(
+            new_id()[:8],
+            loop.name,
+            self.judge.name,
+            self.house.now(),
+            dry=self.lease is None,
+            spent=self.judge.spent,
+        )
+        driver = Driver(self.patient, self.answers, self.house.cancel.is_set, self.progress, run)
         for _ in range(PASSES):
             seen = self._picture()
             decisions = self._driven(driver, loop, seen, run)
@@ -164,30 +169,13 @@ class Runner:
     def _driven(
         self, driver: Driver, loop: Loop, seen: vault_snapshot.Picture, run: Run
     ) -> list[Decision]:
-        decisions: list[Decision] = []
         try:
-            decisions = driver.drive(loop.run(seen.snapshot))
+            return driver.drive(loop.run(seen.snapshot))
         except OneiroError as error:
             run.failed.append(("loop", str(error)))
         except Exception as error:  # one loop's fault must not take the night away from the others
             run.failed.append(("loop", f"{type(error).__name__}: {str(error)[:200]}"))
-        tally, spent = driver.tally, self.judge.spent
-        run.asked, run.known, run.waiting, run.unasked = (
-            tally.asked,
-            tally.known,
-            list(dict.fromkeys(tally.waiting)),
-            list(tally.unasked),
-        )
-        run.failed += tally.failed
-        tally.failed.clear()
-        run.unusable = list(dict.fromkeys(tally.unusable))
-        run.tokens_in, run.tokens_out, run.cost, run.estimated = (
-            spent.tokens_in,
-            spent.tokens_out,
-            spent.cost,
-            spent.estimated,
-        )
-        return decisions
+        return []
 
     def _allowed(
         self, seen: vault_snapshot.Picture, decisions: Sequence[Decision], run: Run
@@ -241,6 +229,8 @@ class Runner:
         return True
 
     def _finish(self, loop: Loop, seen: vault_snapshot.Picture, run: Run) -> None:
+        # every look at the vault asked them again
+        run.waiting, run.unusable = ([*dict.fromkeys(ids)] for ids in (run.waiting, run.unusable))
         if self.house.cancel.is_set():
             run.notes.append(STOPPED)
         why = self.judge.unreached.rstrip(".")

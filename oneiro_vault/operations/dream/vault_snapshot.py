@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -30,7 +30,6 @@ from oneiro_vault.recall.request import Asked, Found
 from oneiro_vault.recall.search import Search
 from oneiro_vault.settings.definitions import FIXED
 from oneiro_vault.sync.remote_lease import withdrawn
-from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.worktree.files import digest
 
 KNOWLEDGE: Final = ("semantic", "procedure", "principle", "entity")
@@ -107,7 +106,7 @@ def take(
         declined=frozenset(
             decision for decision, said in verdicts.items() if said == proposed.REJECTED
         ),
-        history=tuple(_past(entry) for entry in runs if entry.decision),
+        history=tuple(entry for entry in runs if entry.decision),
     )
     places = {ident: (memory.path, blob) for ident, (memory, _, blob) in read.items()}
     return Picture(
@@ -157,14 +156,6 @@ def _children(read: Mapping[str, tuple[Memory, bytes, str]]) -> dict[str, list[s
         for source in memory.derived_from:
             found.setdefault(source, []).append(ident)
     return found
-
-
-def _past(entry: Entry) -> dict[str, Any]:
-    return {
-        "loop": entry.loop, "op": entry.op, "memories": entry.memories, "when": entry.when,
-        "reason": entry.reason,
-        "run": entry.run, "decision": entry.decision, "title": entry.title, "device": entry.device,
-    }  # fmt: skip
 
 
 def _asked(house: House) -> dict[str, list[str]]:

@@ -20,7 +20,7 @@ from oneiro_vault.mind.loops import consolidate
 from oneiro_vault.mind.loops.consolidate import LOOP, clusters, doubled, normal, pairs
 from tests.judges.scripted import ScriptedJudge, temperament
 from tests.mind.stepping import DEFAULTS
-from tests.mind.support import Memo, note, snapshot
+from tests.mind.support import Memo, decided, note, snapshot
 
 FULL = note(
     "f", "Ana ships on Friday at noon.", tags=("release",), derived_from=("e" * 12,), importance=0.4
@@ -173,7 +173,7 @@ def test_a_block_made_twice_of_the_same_memories_becomes_one() -> None:
         note("d", "Ana ships on Friday at noon.", **(same | {"source": "user"})),
     )
     made = tuple(
-        {"memories": (one.id,), "device": device, "loop": "distil", "op": "distil", "when": 1.0}
+        decided("distil", "distil", one.id, when=1.0, device=device)
         for one, device in ((first, "left"), (second, "right"), (far, "right"))
     )
     (decision,) = doubled(snap(first, second, far, own, history=made))
@@ -182,7 +182,7 @@ def test_a_block_made_twice_of_the_same_memories_becomes_one() -> None:
     (other,) = doubled(snap(first, edited, far, history=made))
     assert other.memories == (second.id, first.id)
     assert other.id(snap()) == decision.id(snap())
-    alone = tuple(row | {"device": "left"} for row in made)
+    alone = tuple(replace(row, device="left") for row in made)
     assert doubled(snap(first, second, far, history=alone)) == [], "one machine means both"
 
 
@@ -271,7 +271,7 @@ ONE, SECOND = (
     note("a", "The shop opens at eight.", flags=FLAGGED),
     note("b", "The shop opens at nine.", flags=("contradiction",)),
 )
-PAIR = {"loop": "encode", "op": "flag", "memories": ("c" * 12, ONE.id, SECOND.id), "when": 0.0}
+PAIR = decided("encode", "flag", "c" * 12, ONE.id, SECOND.id)
 
 
 def changed(one: Note, **facts: object) -> Note:
@@ -279,8 +279,8 @@ def changed(one: Note, **facts: object) -> Note:
 
 
 def test_both_stay_flagged_while_both_hold() -> None:
-    assert consolidate.due(snapshot(ONE, SECOND, history=(PAIR,)), "consolidate") == []
-    assert consolidate.due(snapshot(ONE, history=()), "consolidate") == [], (
+    assert consolidate.due(snapshot(ONE, SECOND, history=(PAIR,))) == []
+    assert consolidate.due(snapshot(ONE, history=())) == [], (
         "other questions are not answered by this"
     )
 
@@ -290,14 +290,14 @@ def test_both_stay_flagged_while_both_hold() -> None:
 )
 def test_one_that_is_settled_frees_the_other(other: Note | None) -> None:
     notes = [ONE] if other is None else [ONE, other]
-    (free,) = consolidate.due(snapshot(*notes, history=(PAIR,)), "consolidate")
+    (free,) = consolidate.due(snapshot(*notes, history=(PAIR,)))
     assert free.edits == (Set(ONE.id, {"flags": ["stale"]}),)
 
 
 def test_one_of_three_stays_contested() -> None:
     third = note("d", "The shop opens at ten.", flags=("contradiction",))
-    more = PAIR | {"memories": ("c" * 12, ONE.id, third.id)}
-    assert consolidate.due(snapshot(ONE, third, history=(PAIR, more)), "consolidate") == []
+    more = decided("encode", "flag", "c" * 12, ONE.id, third.id)
+    assert consolidate.due(snapshot(ONE, third, history=(PAIR, more))) == []
 
 
 def test_of_memories_that_replaced_each_other_one_is_in_force_again() -> None:
@@ -305,12 +305,12 @@ def test_of_memories_that_replaced_each_other_one_is_in_force_again() -> None:
     gone = {"status": "superseded", "valid_until": ended}
     a, b = "a" * 12, "b" * 12
     one, other = note("a", "Hello.", superseded_by=b, **gone), note("b", "Hi.", **gone)
-    assert consolidate.reinstated(snapshot(one, other), "consolidate") == []
+    assert consolidate.reinstated(snapshot(one, other)) == []
     circle = snapshot(one, note("b", "Hi.", superseded_by=a, **gone))
-    (kept,) = consolidate.reinstated(circle, "consolidate")
+    (kept,) = consolidate.reinstated(circle)
     assert kept.edits == (Set(a, {"status": None, "superseded_by": None}),)
-    row = {"memories": (a, b), "when": epoch(ended), "loop": "consolidate", "op": "merge"}
-    (kept,) = consolidate.reinstated(replace(circle, history=(row,)), "consolidate")
+    row = decided("consolidate", "merge", a, b, when=epoch(ended) or 0.0)
+    (kept,) = consolidate.reinstated(replace(circle, history=(row,)))
     (edit,) = kept.edits
     assert isinstance(edit, Set)
     assert "valid_until" in edit.changes, "the end came with the decision"

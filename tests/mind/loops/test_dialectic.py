@@ -12,9 +12,10 @@ from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.mind.base import NOW, Decision, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops.dialectic import LOOP, turn
+from oneiro_vault.vault.history.commit_log import Entry
 from tests.judges.scripted import ScriptedJudge, temperament
 from tests.mind.stepping import BEGINNING, DAY, DEFAULTS, picture, remembered
-from tests.mind.support import Memo
+from tests.mind.support import Memo, decided
 
 SOURCE = remembered("s", "Leo repaired the pump once.")
 BLOCK = remembered(
@@ -235,14 +236,8 @@ def row(
     days: float,
     reason: str = "potentially_inflated, deadlock_synthesized: so",
     loop: str = "dialectic",
-) -> dict[str, Any]:
-    return {
-        "loop": loop,
-        "op": op,
-        "memories": idents,
-        "when": BEGINNING - days * DAY,
-        "reason": reason,
-    }
+) -> Entry:
+    return decided(loop, op, *idents, when=BEGINNING - days * DAY, reason=reason)
 
 
 def test_few_a_night_and_every_block_in_time() -> None:

@@ -15,9 +15,10 @@ from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.blocks import pared
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops.distil import LOOP, sources
+from oneiro_vault.vault.history.commit_log import Entry
 from tests.judges.scripted import ScriptedJudge, temperament
 from tests.mind.stepping import BEGINNING, DAY, DEFAULTS, iso, picture, remembered
-from tests.mind.support import Memo
+from tests.mind.support import Memo, decided
 
 TALKS = [
     remembered(letter, f"Talk {letter}.", type="episodic", session=f"s{letter}") for letter in "tvw"
@@ -484,7 +485,7 @@ def test_what_ended_moves_the_ground_too() -> None:
     judged(picture(*round_about, BLOCK), distil_stale=stale("keep"))
 
 
-def asleep(*rows: dict[str, Any], used: float | None = None, whittled: bool = True) -> list[str]:
+def asleep(*rows: Entry, used: float | None = None, whittled: bool = True) -> list[str]:
     """Drivers when the block of the boat sleeps since a day, and these are later or earlier
     decisions."""
     block = remembered(
@@ -495,32 +496,14 @@ def asleep(*rows: dict[str, Any], used: float | None = None, whittled: bool = Tr
         status="dormant",
         derived_from=(BOAT.id,),
     )
-    slept = (
-        [
-            {
-                "loop": "whittle",
-                "op": "whittle",
-                "memories": (block.id,),
-                "when": BEGINNING - DAY,
-                "reason": "r",
-            }
-        ]
-        if whittled
-        else []
-    )
-    history = sorted([*rows, *slept], key=lambda row: -row["when"])
+    slept = decided("whittle", "whittle", block.id, when=BEGINNING - DAY)
+    history = sorted([*rows, *([slept] if whittled else [])], key=lambda row: -row.when)
     boat = replace(BOAT, last_use=used)
     return [note.id for note in LOOP.drivers(picture(*TALKS, boat, block, history=tuple(history)))]
 
 
-def met(days: float, loop: str = "encode") -> dict[str, Any]:
-    return {
-        "loop": loop,
-        "op": "link",
-        "memories": (BOAT.id, TALKS[0].id),
-        "when": BEGINNING - days * DAY,
-        "reason": "r",
-    }
+def met(days: float, loop: str = "encode") -> Entry:
+    return decided(loop, "link", BOAT.id, TALKS[0].id, when=BEGINNING - days * DAY)
 
 
 def test_what_a_sleeping_block_said_has_its_question_again_once_it_is_met_or_used_again() -> None:

@@ -295,8 +295,8 @@ def test_what_is_announced_ends_nothing_before_its_day() -> None:
     assert new(found).meta["supersedes"] == [OLD.id]
     assert Set(OLD.id, {"valid_until": begins}) in found.edits
     later = note("n", "The team ships on Friday.", valid_from=begins, supersedes=(OLD.id,))
-    assert consolidate.begun(snapshot(OLD, later), "consolidate") == []
-    (begun,) = consolidate.begun(replace(snapshot(OLD, later), now=1_792_000_000.0), "consolidate")
+    assert consolidate.begun(snapshot(OLD, later)) == []
+    (begun,) = consolidate.begun(replace(snapshot(OLD, later), now=1_792_000_000.0))
     (gone,) = begun.edits
     assert isinstance(gone, Set)
     assert (gone.id, gone.changes["status"], gone.changes["superseded_by"]) == (
