@@ -212,37 +212,21 @@ def place(question: Question) -> Mapping[str, Any] | None:
     )
     for shown in question.shown:
         if equality.alone(text) and equality.timeless(text) and same(shown, given):
-            return {
-                "reason": "it says the very same",
-                "action": "skip",
-                "existing": shown.id,
-                "text": None,
-                "flavour": None,
-            }
+            return _filed("skip", "it says the very same", shown.id)
         if shown.trust == "said" and equality.same(text, shown.text):
-            return {
-                "reason": "it was said before",
-                "action": "link",
-                "existing": shown.id,
-                "text": None,
-                "flavour": None,
-            }
+            return _filed("link", "it was said before", shown.id)
     over = [shown.id for shown in question.shown if corrections.corrects(text, shown.text)]
     if len(over) == 1:
-        return {
-            "reason": "it says itself that this is over",
-            "action": "supersede",
-            "existing": over[0],
-            "text": None,
-            "flavour": "progression",
-        }
+        return _filed("supersede", "it says itself that this is over", over[0], "progression")
+    return _filed("create", "nothing says the very same")
+
+
+def _filed(
+    action: str, reason: str, existing: str | None = None, flavour: str | None = None
+) -> Mapping[str, Any]:
     return {
-        "reason": "nothing says the very same",
-        "action": "create",
-        "existing": None,
-        "text": None,
-        "flavour": None,
-    }
+        "reason": reason, "action": action, "existing": existing, "text": None, "flavour": flavour,
+    }  # fmt: skip
 
 
 def grade(question: Question) -> Mapping[str, Any] | None:

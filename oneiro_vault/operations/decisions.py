@@ -22,6 +22,7 @@ from oneiro_vault.errors import (
     UnreadableNote,
     shown,
 )
+from oneiro_vault.index.base import Row
 from oneiro_vault.operations import proposed
 from oneiro_vault.operations.history.diff import said
 from oneiro_vault.operations.proposed import Proposal
@@ -406,17 +407,19 @@ def ratify(
     }
     if not changes:
         return answer
-    content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), changes))
-    operation = Operation(
-        "ratify",
-        f"{row.title} is no longer core" if undo else row.title,
-        actor,
-        (known.id,) if known.id else (),
-        reason,
-    )
+    title = f"{row.title} is no longer core" if undo else row.title
+    ids = (known.id,) if known.id else ()
+    operation = Operation("ratify", title, actor, ids, reason)
+    return {**answer, "commit": _changed(house, row, data, changes, operation)}
+
+
+def _changed(
+    house: House, row: Row, data: bytes, keys: Mapping[str, object | None], operation: Operation
+) -> str | None:
+    content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), keys))
     receipt = house.vault.apply([Write(row.path, content, sha256(data).hexdigest())], operation)
     house.refresh([*receipt.written, row.path])
-    return {**answer, "commit": receipt.commit or None}
+    return receipt.commit or None
 
 
 def resolve(house: House, id: str, reason: str = "", actor: str = "user") -> answers.Resolved:
@@ -439,8 +442,5 @@ def resolve(house: House, id: str, reason: str = "", actor: str = "user") -> ans
     }
     if not known.flags:
         return answer
-    content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), {"flags": None}))
     operation = Operation("resolve", row.title, actor, (known.id,) if known.id else (), reason)
-    receipt = house.vault.apply([Write(row.path, content, sha256(data).hexdigest())], operation)
-    house.refresh([*receipt.written, row.path])
-    return {**answer, "commit": receipt.commit or None}
+    return {**answer, "commit": _changed(house, row, data, {"flags": None}, operation)}

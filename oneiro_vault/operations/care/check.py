@@ -75,25 +75,14 @@ def _shapes(house: House, rows: Sequence[Row]) -> Iterator[answers.Problem]:
             if key == "truncated":
                 limit = int(house.settings["notes.indexed_bytes"])
                 text = f"it has {row.size:,} bytes, and only the first {limit:,} are indexed"
-                yield problem(
-                    row.path,
-                    "shape",
-                    "warning",
-                    text,
-                    "Split it.",
-                )
+                hint = "Split it."
             else:
                 text = (
                     f"`{key}` is {shown(values.get(key, '?'))}, but must be "
                     f"{fields.EXPECTED[key]}; as it is, it counts for nothing"
                 )
-                yield problem(
-                    row.path,
-                    "shape",
-                    "warning",
-                    text,
-                    f"Correct the line `{key}:` in the note, or take it out.",
-                )
+                hint = f"Correct the line `{key}:` in the note, or take it out."
+            yield problem(row.path, "shape", "warning", text, hint)
 
 
 def _values(house: House, row: Row) -> Mapping[str, object]:
