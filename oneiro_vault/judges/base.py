@@ -23,8 +23,6 @@ SYSTEM: Final = (
     "that changes least."
 )
 """What every model is told besides the question."""
-ANSWER_FORM: Final = "Answer with one JSON object of this schema and nothing else:"
-"""Before the schema, for whoever cannot be given it otherwise."""
 ANSWER_TOKENS: Final = 4096
 TIMEOUT: Final = 120.0
 """Seconds an endpoint may be silent."""
@@ -100,6 +98,13 @@ def closed(schema: Any) -> Any:
     if found.get("type") == "object" and "properties" in found:
         found |= {"additionalProperties": False, "required": sorted(found["properties"])}
     return found
+
+
+def in_words(question: Question) -> str:
+    """A question and the form of its answer as one text, for whoever takes no schema."""
+    form = json.dumps(closed(question.schema), ensure_ascii=False)
+    asked = "Answer with one JSON object of this schema and nothing else:"
+    return f"{question.prompt()}\n\n{asked}\n{form}"
 
 
 _REFUSED: Final = frozenset(

@@ -24,13 +24,12 @@ from typing import IO, Any, Final
 
 from oneiro_vault.core.question import LONGEST_ANSWER, Question, Raw
 from oneiro_vault.judges.base import (
-    ANSWER_FORM,
     LONGEST,
     SYSTEM,
     TIMEOUT,
     Patience,
-    closed,
     in_parallel,
+    in_words,
     json_in,
     used,
 )
@@ -274,10 +273,7 @@ class CommandJudge:
             _kill(process)
 
     def _one(self, question: Question) -> Raw:
-        sent = (
-            f"{SYSTEM}\n\n{question.prompt()}\n\n{ANSWER_FORM}\n"
-            f"{json.dumps(closed(question.schema), ensure_ascii=False)}\n"
-        )
+        sent = f"{SYSTEM}\n\n{in_words(question)}\n"
         with tempfile.TemporaryDirectory(
             prefix="oneiro-judge-", ignore_cleanup_errors=True
         ) as folder:

@@ -16,14 +16,13 @@ from typing import Any, Final, TypeAlias, cast
 from oneiro_vault import answers
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.judges.base import (
-    ANSWER_FORM,
     ANSWER_TOKENS,
     LONGEST,
     SYSTEM,
     Judge,
     Patience,
-    closed,
     in_parallel,
+    in_words,
     json_in,
     used,
 )
@@ -56,7 +55,7 @@ class DeferredJudge:
 
     def park(self, question: Question) -> None:
         """Let it wait."""
-        entry = {
+        entry: answers.Question = {
             "id": question.id,
             "kind": question.kind,
             "stage": question.stage,
@@ -103,7 +102,7 @@ def _read(path: Path) -> Mapping[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _write(path: Path, entry: Mapping[str, Any]) -> None:
+def _write(path: Path, entry: Mapping[str, object]) -> None:
     """Whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temp = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
@@ -133,10 +132,7 @@ class SamplingJudge:
         """The connection is the client's."""
 
     def _one(self, question: Question) -> Raw:
-        prompt = (
-            f"{question.prompt()}\n\n{ANSWER_FORM}\n"
-            f"{json.dumps(closed(question.schema), ensure_ascii=False)}"
-        )
+        prompt = in_words(question)
         try:
             said = self._sample(SYSTEM, prompt, ANSWER_TOKENS) if self._sample else None
         except RuntimeError as error:

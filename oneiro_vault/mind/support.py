@@ -5,7 +5,9 @@ it argued in a debate is no ground: only notes are."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from itertools import groupby, pairwise
 from typing import Final
 
@@ -35,14 +37,12 @@ _TERM: Final = re.compile("[\u3400-\u9fff]{2,}|[\u30a1-\u30fa\u30fc]{2,}")
 hiragana."""
 _ALSO_NAMES: Final = frozenset({"don", "may", "will"})
 _NO_NAMES: Final = STOP_WORDS - _ALSO_NAMES
-_DAYS: Final = frozenset(
-    """
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june
-    july august september october november
-    december user assistant
-    """.split()
+_DATA: Final[Mapping[str, str]] = tomllib.loads(
+    files(__package__).joinpath("support.toml").read_text("utf-8")
 )
-_COUNTED: Final = frozenset("notes memories sources conversations".split())
+_DAYS, _COUNTED, _OPENERS = (
+    frozenset(_DATA[name].split()) for name in ("days", "counted", "openers")
+)
 _PRONOUN: Final = re.compile(
     rf"\b(?:(?:no|this|that|each|every|any) one\b|one\b(?=\W*$|\W*[^\w\s]|\s+(?:another|"
     rf"{'|'.join(sorted(STOP_WORDS))})\b))",
@@ -51,40 +51,6 @@ _PRONOUN: Final = re.compile(
 """`one` where it counts nothing: "one of them", "no one", "a good one.", not "one child"."""
 _ONE: Final = re.compile(r"\bone (\w+)", re.IGNORECASE)
 _SINGLE: Final = re.compile(r"\ban? (\w+)", re.IGNORECASE)
-_OPENERS: Final = frozenset(
-    """
-    zero two three four five six seven eight nine ten eleven twelve first second third last
-    currently usually mostly mainly generally typically often always never sometimes rarely recently
-    lately formerly originally
-    previously eventually finally apparently probably possibly regularly occasionally especially
-    particularly additionally overall
-    today now later earlier together instead although though however since whenever wherever whether
-    unless without within
-    besides despite according along among across around toward towards beyond near next according
-    based born known called
-    another everyone everybody everything someone somebody something nobody nothing neither several
-    various whoever whatever
-    likes loves enjoys prefers dislikes hates wants needs uses lives works builds makes plans speaks
-    knows thinks believes
-    expects asks says keeps values avoids owns studies learns writes reads plays drinks eats goes
-    takes gives
-    living working building making planning speaking using keeping learning writing reading playing
-    going being having
-    people person things home house work job family friends life health food diet money time place
-    places plan plans project
-    projects goal goals habit habits hobby hobbies interest interests language languages name names
-    preference preferences
-    short brief concise clear direct plain simple quick honest early late daily weekly new good
-    style tone answers replies rule rules team tools routine schedule background context identity
-    values history summary
-    belongings possessions pets animals transport travel finances household housing children parents
-    relatives colleagues
-    clients contacts appointments dates deadlines education training equipment devices vehicles
-    medication allergies
-    requests boundaries communication formatting shopping errands pastimes sports music arts
-    """.split()
-)
-"""Ordinary words with which a judge begins a title or a sentence; any other may be a name."""
 _PLURAL: Final = re.compile(r"\s+(?:are|were|have)\b")
 _NOMINAL: Final = ("tion", "tions", "ment", "ments")
 _ENDINGS: Final = ("ing", "ed", "es", "s", "d", "e", "ly", "er")
