@@ -11,7 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from oneiro_vault.mind.loops.consolidate import BLOCK, Vectors, clusters, normal
+from oneiro_vault.mind.base import Vectors
+from oneiro_vault.mind.loops.consolidate import BLOCK, clusters
 from tests.bench.kit import Row, paired
 
 SIZE: Final = 384
@@ -41,6 +42,11 @@ def run(scale: int) -> Iterator[Row]:
         "<= 500",
         "MB",
     )
+
+
+def normal(vectors: Vectors) -> Vectors:
+    """Rows of length 1."""
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
 
 def scattered(count: int, spread: float, topics: int = 200) -> Vectors:

@@ -18,7 +18,16 @@ from pydantic import Field
 
 from oneiro_vault.core.memory import circles_broken, epoch, no_weaker
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
-from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot, asked_each, superseding
+from oneiro_vault.mind.base import (
+    Asking,
+    Decision,
+    Note,
+    Set,
+    Snapshot,
+    Vectors,
+    asked_each,
+    superseding,
+)
 from oneiro_vault.mind.blocks import alike, words
 from oneiro_vault.mind.loops.resolve import covers
 
@@ -73,7 +82,7 @@ class Consolidate:
         if len(ids) < 2:
             return []
         found = clusters(
-            normal(vectors), settings["consolidate.similarity"], settings["consolidate.largest"]
+            vectors, settings["consolidate.similarity"], settings["consolidate.largest"]
         )
         return [[notes[ids[position]] for position in members] for members in found]
 
@@ -187,7 +196,6 @@ def _union(*lists: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(value for values in lists for value in values))
 
 
-Vectors = npt.NDArray[np.float32]
 BLOCK: Final = 1024
 """Rows compared at once: a block of 10,000 columns is 40 MB."""
 ENOUGH: Final = 2
@@ -252,14 +260,6 @@ def clusters(vectors: Vectors, threshold: float, largest: int = 8) -> list[list[
             group[member] = joined
     distinct = {id(members): sorted(members) for members in group.values()}
     return sorted(distinct.values(), key=lambda members: (-len(members), members))
-
-
-def normal(vectors: Sequence[Sequence[float]] | Vectors) -> Vectors:
-    """Rows of length 1; a row of zeros stays one."""
-    array = np.asarray(vectors, dtype=np.float32)
-    length = np.linalg.norm(array, axis=1, keepdims=True)
-    divided: Vectors = np.divide(array, length, out=np.zeros_like(array), where=length > 0)
-    return divided
 
 
 CONTRADICTION: Final = "contradiction"

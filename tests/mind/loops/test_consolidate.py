@@ -17,7 +17,7 @@ from oneiro_vault.core.question import Question
 from oneiro_vault.mind.base import NOW, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops import consolidate
-from oneiro_vault.mind.loops.consolidate import LOOP, clusters, doubled, normal, pairs
+from oneiro_vault.mind.loops.consolidate import LOOP, clusters, doubled, pairs
 from tests.judges.scripted import ScriptedJudge, temperament
 from tests.mind.stepping import DEFAULTS
 from tests.mind.support import Memo, decided, note, snapshot
@@ -220,7 +220,7 @@ def test_nothing_to_compare(count: int) -> None:
 
 
 def test_zeros_are_near_nothing() -> None:
-    assert clusters(normal(np.zeros((3, 4), np.float32)), 0.5) == []
+    assert clusters(np.zeros((3, 4), np.float32), 0.5) == []
 
 
 @given(
