@@ -49,10 +49,15 @@ class Face:
         return Style(self.request.terminal)
 
     @property
+    def named(self) -> str:
+        """The vault this command means, "" where none was named and none is here."""
+        found = locations.find(self.vault, self.request.cwd, self.request.env)
+        return str(found or load(None, self.request.env, strict=False)["vault"] or "")
+
+    @property
     def root(self) -> Path:
         """The vault this command means. Raises VaultNotFound."""
-        found = locations.find(self.vault, self.request.cwd, self.request.env)
-        found = found or load(None, self.request.env, strict=False)["vault"]
+        found = self.named
         if not found:
             hint = "`oneiro init PATH` makes one; --vault PATH names one."
             raise VaultNotFound("no vault was named and none is here", hint=hint)

@@ -96,6 +96,10 @@ def global_options(hidden: bool) -> list[click.Option]:
     ]
 
 
+_WHOLE: Final = 300
+"""Characters of a command's line among the others: its first sentence, which is not cut."""
+
+
 class Command(click.Command):
     """A command that also takes the global options."""
 
@@ -123,8 +127,9 @@ class Group(click.Group):
         """Each group under its heading."""
         for heading, group in GROUPS.items():
             found = ((name, self.get_command(ctx, name)) for name in group)
-            limit = formatter.width - max(map(len, COMMANDS)) - 6
-            rows = [(name, one.get_short_help_str(limit)) for name, one in found if one is not None]
+            rows = [
+                (name, one.get_short_help_str(_WHOLE)) for name, one in found if one is not None
+            ]
             with formatter.section(heading):
                 formatter.write_dl(rows, col_max=max(map(len, COMMANDS)) + 2)
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 from oneiro_vault import answers
 from oneiro_vault.errors import InvalidInput, shown
-from oneiro_vault.operations import decisions
+from oneiro_vault.operations import review
 from oneiro_vault.operations.care import adopt, check, doctor, lint, synchronize
 from oneiro_vault.operations.dream import run_log
 from oneiro_vault.operations.history import blame, diff, pr_summary, strength_curve
@@ -125,9 +125,9 @@ OPS: Final[dict[str, Op]] = {
     "scheduled": Op("scheduler:scheduled"),
     "schedule": Op("scheduler:schedule"),
     "runs": Op(run_log.runs, reads_only=True),
-    "review": Op(decisions.review, reads_only=True),
-    "review_accept": Op(decisions.review_accept),
-    "review_reject": Op(decisions.review_reject),
+    "review": Op(review.review, reads_only=True),
+    "review_accept": Op(review.review_accept),
+    "review_reject": Op(review.review_reject),
     "capture": Op(store_captures.capture),
     "captures": Op(store_captures.captures, reads_only=True),
     "collect": Op(store_captures.collect),
@@ -135,8 +135,8 @@ OPS: Final[dict[str, Op]] = {
     "orient": Op(orient.orient, reads_only=True),
     "get": Op(orient.get, reads_only=True),
     "flagged": Op(orient.flagged, reads_only=True),
-    "resolve": Op(decisions.resolve),
-    "ratify": Op(decisions.ratify),
+    "resolve": Op(review.resolve),
+    "ratify": Op(review.ratify),
     "strength": Op(strength_curve.strength, reads_only=True),
     "image": Op(images.image, reads_only=True),
     "stamps": Op(resource_addresses.stamps, reads_only=True),

@@ -23,10 +23,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from oneiro_vault.errors import SettingsError
 from oneiro_vault.settings import locations
+
+if TYPE_CHECKING:
+    from oneiro_vault import answers
 
 Value = bool | int | float | str
 _Rule = tuple[Callable[[Any], bool], str]
@@ -226,6 +229,15 @@ class Settings:
             ]
         finally:
             _CALLER.reset(token)
+
+
+def in_force(settings: Settings) -> answers.SettingsInForce:
+    """Every setting: its value in force, its default, and what it is."""
+    rows: list[answers.SettingRow] = [
+        {"name": one.name, "value": settings[one.name], "default": one.default, "help": one.help}
+        for one in SETTINGS
+    ]
+    return {"schema": 1, "settings": rows}
 
 
 def machine_file(env: Mapping[str, str] | None = None) -> Path:

@@ -15,6 +15,7 @@ from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line, settled
 from oneiro_vault.errors import InvalidInput, NotFound
+from oneiro_vault.settings.definitions import in_force, load
 
 _FOLDER = files("oneiro_vault") / "help"
 
@@ -64,8 +65,9 @@ def _page(text: str) -> None:
 @command("settings")
 @click.option("--all", "every", is_flag=True, help="Also those that have their default.")
 def settings_(face: Face, every: bool) -> Output:
-    """Show the settings that differ from their defaults: value, default, what it is."""
-    found = face.ops.settings()
+    """Show the settings that differ from their defaults: value, default, what it is. Without a
+    vault: those of this machine."""
+    found = face.ops.settings() if face.named else in_force(load(None, face.request.env))
     rows = [one for one in found["settings"] if every or one["value"] != one["default"]]
     width = max((len(one["name"]) for one in rows), default=0)
     text = [_row(one, width, face) for one in rows] or [

@@ -203,12 +203,10 @@ def setup_(
     capture: str | None,
     dry_run: bool,
 ) -> Output:
-    """Make a program that models run in use the vault: its MCP server, hooks and skills where the
-    program has them.
-
-    At a terminal it asks who judges and where conversations are captured, unless options say so.
-    CLIENT is claude-code, codex, claude-desktop, gemini, opencode, cursor or vscode.
-    """
+    """Connect Claude Code, Codex or another CLIENT to the vault: its MCP server, hooks and skills
+    where the program has them. At a terminal it asks who judges and where conversations are
+    captured, unless options say so. CLIENT is claude-code, codex, claude-desktop, gemini, opencode,
+    cursor or vscode."""
     face.at_home()
     from oneiro_vault import app
 

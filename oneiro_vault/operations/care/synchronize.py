@@ -105,9 +105,9 @@ def _answer(house: House, answer: answers.Synced, yes: bool, progress: Progress)
         network.note_sync(house.vault.folder, before)
         house.converge()
         with suppress(OneiroError):  # a branch of proposals that somebody merged has done its work
-            from oneiro_vault.operations import decisions
+            from oneiro_vault.operations.review import tidy
 
-            decisions.tidy(house)
+            tidy(house)
     answer["stays"], answer["loosened"] = _stays(house), loosened(house.root)
     answer["last"] = _when(before.at)
     return answer

@@ -33,11 +33,11 @@ from oneiro_vault.mind.loops import (
     whittle,
 )
 from oneiro_vault.mind.report import Run
-from oneiro_vault.operations import decisions
 from oneiro_vault.operations.care import synchronize
 from oneiro_vault.operations.dream import choose_judge, run_lease
 from oneiro_vault.operations.dream.run_lease import Lease
 from oneiro_vault.operations.dream.run_loop import Runner
+from oneiro_vault.operations.review import tidy
 from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.vault.history import proposal_branches
 
@@ -185,7 +185,7 @@ def run(
                 with suppress(OneiroError):
                     house.commit_edits()
                 with suppress(OneiroError):
-                    decisions.tidy(house)
+                    tidy(house)
                 review = (
                     review or house.settings["dreams.review"]
                 ) and not proposal_branches.reviewing_here(house.vault)

@@ -24,7 +24,7 @@ from oneiro_vault.index.base import Filters, Vectors
 from oneiro_vault.index.keyword import chunk_rows
 from oneiro_vault.mind.base import Note, Snapshot
 from oneiro_vault.mind.recall_gate import TOP, View
-from oneiro_vault.operations import proposed
+from oneiro_vault.operations import proposals
 from oneiro_vault.operations.runtime import House, Remembered
 from oneiro_vault.recall.request import Asked, Found
 from oneiro_vault.recall.search import Search
@@ -84,11 +84,11 @@ def take(
     decided = {
         entry.decision for entry in runs if entry.decision and not gone & {entry.commit, entry.run}
     }
-    verdicts = proposed.verdicts(house)
+    verdicts = proposals.verdicts(house)
     waiting = [
         one
-        for one in proposed.waiting(house, decided | verdicts.keys())
-        if not proposed.stale(house, one)
+        for one in proposals.waiting(house, decided | verdicts.keys())
+        if not proposals.stale(house, one)
     ]
     snapshot = Snapshot(
         now=house.clock(),
@@ -104,7 +104,7 @@ def take(
         settled=frozenset(decided | verdicts.keys() | {one.id for one in waiting}),
         forgotten=house.forgotten(),
         declined=frozenset(
-            decision for decision, said in verdicts.items() if said == proposed.REJECTED
+            decision for decision, said in verdicts.items() if said == proposals.REJECTED
         ),
         history=tuple(entry for entry in runs if entry.decision),
     )

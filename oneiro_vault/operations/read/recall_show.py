@@ -30,7 +30,7 @@ from oneiro_vault.operations.runtime import House, View, quiet
 from oneiro_vault.recall import result_lines
 from oneiro_vault.recall.request import Asked, Found
 from oneiro_vault.recall.search import Search
-from oneiro_vault.settings.definitions import SETTINGS
+from oneiro_vault.settings.definitions import in_force
 from oneiro_vault.vault.history.commit_log import Entry
 
 REPORT: Final = "dream"
@@ -341,18 +341,7 @@ def stats(house: House) -> answers.Stats:
 
 def settings(house: House) -> answers.SettingsInForce:
     """Every setting: its value in force, its default, and what it is."""
-    return {
-        "schema": 1,
-        "settings": [
-            {
-                "name": one.name,
-                "value": house.settings[one.name],
-                "default": one.default,
-                "help": one.help,
-            }
-            for one in SETTINGS
-        ],
-    }
+    return in_force(house.settings)
 
 
 def status(house: House) -> answers.Status:

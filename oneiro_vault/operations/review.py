@@ -23,9 +23,9 @@ from oneiro_vault.errors import (
     shown,
 )
 from oneiro_vault.index.base import Row
-from oneiro_vault.operations import proposed
+from oneiro_vault.operations import proposals
 from oneiro_vault.operations.history.diff import said
-from oneiro_vault.operations.proposed import Proposal
+from oneiro_vault.operations.proposals import Proposal
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Write
@@ -50,7 +50,7 @@ _MARKS: Final = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
 def review(house: House, branch: str | None = None) -> answers.Review:
     """The proposals that wait, of all branches or of one: what, why, and what would change, word by
     word."""
-    found = [one for one in proposed.waiting(house) if branch in (None, one.branch.name)]
+    found = [one for one in proposals.waiting(house) if branch in (None, one.branch.name)]
     rows = [_row(house, one) for one in found]
     names = list(dict.fromkeys(one.branch.name for one in found))
     branches: list[answers.Branch] = [
@@ -72,7 +72,8 @@ def _row(house: House, one: Proposal) -> answers.Proposal:
         "loop": entry.loop, "title": entry.title,
         "reason": entry.reason, "judge": entry.judge, "run": entry.run,
         "memories": list(entry.memories),
-        "stale": proposed.stale(house, one) or next(filter(None, forged), None), "changes": changes,
+        "stale": proposals.stale(house, one) or next(filter(None, forged), None),
+        "changes": changes,
     }  # fmt: skip
 
 
@@ -209,7 +210,7 @@ def _accept(house: House, one: Proposal, words: Mapping[str, str], actor: str) -
     )  # fmt: skip
 
     def check(_tip: str) -> None:
-        if why := proposed.stale(house, one):
+        if why := proposals.stale(house, one):
             raise StaleMemory(
                 why, kept="The note stays as it is.", hint="A later run looks at it again."
             )
@@ -244,7 +245,7 @@ def review_reject(
     """Say that proposals shall not happen, now or again; the reason is kept in the history."""
     _by_person(actor)
     wanted = _wanted(house, ids)
-    _record(house, wanted, proposed.REJECTED, reason, actor)
+    _record(house, wanted, proposals.REJECTED, reason, actor)
     rows = [_reviewed(one) for one in wanted]
     closed, left = _left(house)
     return {"schema": 1, "rejected": rows, "closed": closed, "left": left}
@@ -254,7 +255,7 @@ def _record(house: House, found: Sequence[Proposal], verdict: str, reason: str, 
     if found:
         now = house.vault.clock()
         events = [
-            ledger.make(proposed.EVENT, "", now, d=one.id, v=verdict, actor=actor) for one in found
+            ledger.make(proposals.EVENT, "", now, d=one.id, v=verdict, actor=actor) for one in found
         ]
         title = (
             f"{found[0].entry.op}: {found[0].entry.title}"
@@ -268,7 +269,7 @@ def _record(house: House, found: Sequence[Proposal], verdict: str, reason: str, 
 
 
 def _wanted(house: House, ids: Sequence[str]) -> list[Proposal]:
-    found = proposed.waiting(house)
+    found = proposals.waiting(house)
     if not ids:
         raise InvalidInput(
             "no proposal was named", kept=_KEPT, hint="`oneiro review --list` shows their ids."
@@ -292,7 +293,7 @@ def _named(found: Sequence[Proposal], name: str) -> list[Proposal]:
 
 def _left(house: House) -> tuple[list[str], int]:
     closed = tidy(house, lapse=True)
-    return closed, len(proposed.waiting(house))
+    return closed, len(proposals.waiting(house))
 
 
 # -- branches whose work is done
@@ -305,7 +306,7 @@ def tidy(house: House, lapse: bool = False) -> list[str]:
     found = proposal_branches.branches(house.vault)
     if not found:
         return []
-    settled = proposed.made(house) | proposed.verdicts(house).keys()
+    settled = proposals.made(house) | proposals.verdicts(house).keys()
     return [
         branch.name
         for branch in found
@@ -316,23 +317,23 @@ def tidy(house: House, lapse: bool = False) -> list[str]:
 def _is_done(house: House, branch: Open, settled: set[str], lapse: bool) -> bool:
     if house.vault.repo.contains(branch.tip, house.vault.head()):
         return True
-    every = list(proposed.on(house, branch))
+    every = list(proposals.on(house, branch))
     new = [one for one in every if one.id not in settled]
-    merged = proposed.decided(house, branch, new)
+    merged = proposals.decided(house, branch, new)
     came = [
         one
         for one in new
-        if merged.get(one.id) == proposed.ACCEPTED
-        or (one.id not in merged and proposed.arrived(house, one))
+        if merged.get(one.id) == proposals.ACCEPTED
+        or (one.id not in merged and proposals.arrived(house, one))
     ]
-    gone = [one for one in new if merged.get(one.id) == proposed.REJECTED]
+    gone = [one for one in new if merged.get(one.id) == proposals.REJECTED]
     if not every or any(
-        one not in (*came, *gone) and not (lapse and proposed.stale(house, one, disk=False))
+        one not in (*came, *gone) and not (lapse and proposals.stale(house, one, disk=False))
         for one in new
     ):
         return False
-    _record(house, came, proposed.ACCEPTED, "", "user")
-    _record(house, gone, proposed.REJECTED, _LEFT_OUT, "user")
+    _record(house, came, proposals.ACCEPTED, "", "user")
+    _record(house, gone, proposals.REJECTED, _LEFT_OUT, "user")
     _keep_reports(house, branch)
     return True
 
@@ -340,7 +341,7 @@ def _is_done(house: House, branch: Open, settled: set[str], lapse: bool) -> bool
 def _keep_reports(house: House, branch: Open) -> None:
     made = {entry.run for entry in house.vault.history.runs() if entry.decision}
     repo = house.vault.repo
-    for entry in proposed.entries(house, branch):
+    for entry in proposals.entries(house, branch):
         if entry.op != "ledger" or entry.decision or entry.run not in made:
             continue
         there = {
