@@ -18,9 +18,8 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
-from oneiro_vault.answers import Json
 from oneiro_vault.errors import InvalidInput, NotFound, OAuthRefusal, shown
 from oneiro_vault.http.auth.json_store import Store
 
@@ -106,7 +105,7 @@ MOST_KEYS: Final = 500
 LONGEST_NAME: Final = 80
 _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _KEY: Final = re.compile(rf"{PREFIX}_({'|'.join(KEY_ROLES)})_([0-9a-z]{{8}})_([A-Za-z0-9_-]{{43}})")
-_NOBODY: Final = {"hash": digest("nobody has this key")}
+_NOBODY: Final = digest("nobody has this key")
 _KEPT: Final = "Nothing was changed."
 
 
@@ -124,6 +123,17 @@ class Key:
     def valid(self, now: float) -> bool:
         """Does it open anything at this moment?"""
         return self.revoked is None and (self.expires is None or now < self.expires)
+
+
+class KeyEntry(TypedDict):
+    """A key as it lies in the file."""
+
+    role: str
+    name: str
+    hash: str
+    created: float
+    expires: float | None
+    revoked: float | None
 
 
 class Keys:
@@ -153,15 +163,15 @@ class Keys:
                     kept=_KEPT,
                     hint="`oneiro keys revoke ID` drops old ones.",
                 )
-            keys[ident] = {
-                "role": role,
-                "name": name,
-                "hash": digest(secret),
-                "created": now,
-                "expires": expires,
-                "revoked": None,
-            }
-        return f"{PREFIX}_{role}_{ident}_{secret}", _key(ident, keys[ident])
+            keys[ident] = entry = KeyEntry(
+                role=role,
+                name=name,
+                hash=digest(secret),
+                created=now,
+                expires=expires,
+                revoked=None,
+            )
+        return f"{PREFIX}_{role}_{ident}_{secret}", _key(ident, entry)
 
     def list(self) -> list[Key]:
         """Every key, also expired and revoked ones, oldest first."""
@@ -192,9 +202,9 @@ class Keys:
         """The key this text is, if it opens anything now. Raises DiskProblem."""
         shape = _KEY.fullmatch(text)
         role, ident, secret = shape.groups() if shape else ("", "", "")
-        entry: Mapping[str, Any] = self._store.read().get(ident, _NOBODY)
-        right = same(digest(secret), entry["hash"])
-        if not right or entry is _NOBODY or entry["role"] != role:
+        entry: KeyEntry | None = self._store.read().get(ident)
+        right = same(digest(secret), entry["hash"] if entry else _NOBODY)
+        if not right or entry is None or entry["role"] != role:
             return None
         key = _key(ident, entry)
         return key if key.valid(self._clock()) else None
@@ -205,7 +215,7 @@ class Keys:
         return entry is not None and entry["revoked"] is None
 
 
-def _key(ident: str, entry: Mapping[str, Any]) -> Key:
+def _key(ident: str, entry: KeyEntry) -> Key:
     return Key(
         ident, entry["role"], entry["name"], entry["created"], entry["expires"], entry["revoked"]
     )
@@ -222,8 +232,25 @@ SHORT: Final = 12
 """Characters of a grant's public id: the beginning of the hash of its family."""
 
 
-Entry = Json
-"""A grant as it lies in the file."""
+class CodeEntry(TypedDict):
+    """The code of a grant; it stays when it was used, so that a second use is known."""
+
+    hash: str
+    redirect: str
+    challenge: str
+    used: bool
+
+
+class Entry(TypedDict):
+    """A grant as it lies in the file. `terms`: the fields of Terms, in order; `refresh`: hash of
+    the token that is good now; `access`: hash of a token -> until when it is good."""
+
+    terms: list[str]
+    created: float
+    expires: float
+    code: CodeEntry
+    refresh: str
+    access: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +275,14 @@ class Grant:
     expires: float
 
 
-Tokens = Mapping[str, Any]
-"""What the token endpoint answers."""
+class Tokens(TypedDict):
+    """What the token endpoint answers."""
+
+    access_token: str
+    token_type: str
+    expires_in: int
+    refresh_token: str
+    scope: str
 
 
 class Grants:
@@ -306,7 +339,7 @@ class Grants:
 
     def _fault(
         self,
-        entry: Mapping[str, Any],
+        entry: Entry,
         terms: Terms,
         client: str,
         redirect: str,
@@ -365,7 +398,7 @@ class Grants:
         if shape is None or shape[1] != ACCESS:
             return None
         mark, known = digest(shape[2]), digest(shape[3])
-        entry = self._store.read().get(mark)
+        entry: Entry | None = self._store.read().get(mark)
         tokens = entry["access"].items() if entry else ()
         until = max((until for key, until in tokens if same(key, known)), default=0.0)
         return _grant(mark, entry) if entry and self._clock() < until else None
@@ -409,7 +442,7 @@ class Grants:
         return ""
 
 
-def _family(grants: Mapping[str, Any], token: str, kind: str) -> tuple[str, Entry, str]:
+def _family(grants: Mapping[str, Entry], token: str, kind: str) -> tuple[str, Entry, str]:
     """(family, its entry, hash of the token's own secret). Raises OAuthRefusal."""
     shape = _TOKEN.fullmatch(token)
     entry = grants.get(digest(shape[2])) if shape and shape[1] == kind else None
@@ -426,7 +459,7 @@ def _prune(grants: dict[str, Entry], now: float) -> None:
         del grants[min(grants, key=lambda mark: float(grants[mark]["expires"]))]
 
 
-def _grant(mark: str, entry: Mapping[str, Any]) -> Grant:
+def _grant(mark: str, entry: Entry) -> Grant:
     return Grant(mark[:SHORT], Terms(*entry["terms"]), entry["created"], entry["expires"])
 
 

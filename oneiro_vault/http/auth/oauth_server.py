@@ -378,7 +378,7 @@ class Authorization:
 
     async def token(
         self, fields: Mapping[str, str], ident: str, method: str, secret: str
-    ) -> Mapping[str, Any]:
+    ) -> Tokens:
         """The answer to a program that proves by `method` that it is `ident`. Raises
         OAuthRefusal."""
         client = await self._proved(ident, method, secret)
