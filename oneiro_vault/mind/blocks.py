@@ -203,7 +203,8 @@ def _pared(draft: Draft, limit: int) -> Draft:
     why = orientation_gate.objection(draft.title, described(draft.text), draft.text, limit)
     text = pared(draft.text) if why else ""
     known = draft.target.memory.body if draft.target else ""
-    if not text or set(claims.sentences(text)) <= set(claims.sentences(known)):
+    same = text in ("", draft.text.strip())
+    if same or set(claims.sentences(text)) <= set(claims.sentences(known)):
         return draft
     return replace(draft, text=text, reason=f"{draft.reason}; without a part, because {why}")
 
