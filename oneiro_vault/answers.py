@@ -380,6 +380,42 @@ class Spoken(TypedDict):
     valid_at: NotRequired[ValidAt]
 
 
+class GraphNode(TypedDict):
+    """A note in the graph, or a name that no note has: `id` and `path` are None then. `ref` is what
+    its edges call it; `hops`: steps from where the graph begins."""
+
+    ref: str
+    id: str | None
+    name: str
+    type: str
+    kind: str
+    path: str | None
+    status: str
+    hops: int
+
+
+class GraphEdge(TypedDict):
+    """A relation between two nodes (`ref`s), what it is called from its other end, since and until
+    when it holds (a day; None where nothing says), and the memory that states it."""
+
+    source: str
+    relation: str
+    target: str
+    inverse: str
+    since: str | None
+    until: str | None
+    by: str
+
+
+class Graphed(Answer, Spoken):
+    """`graph`: what lies around the first node, or the way from it to the last; `left`: how many
+    nodes more there are."""
+
+    nodes: list[GraphNode]
+    edges: list[GraphEdge]
+    left: int
+
+
 class Recalled(Answer, Spoken):
     """`recall`; `behind`: notes the index does not know yet."""
 

@@ -106,6 +106,17 @@ class Operations:
     ) -> answers.Captured: ...
     def captures(self) -> answers.Waiting: ...
     def collect(self) -> answers.Collected: ...
+    def graph(
+        self,
+        *,
+        name: str,
+        to: str | None = None,
+        depth: int | None = None,
+        relation: str | Sequence[str] = (),
+        limit: int = 60,
+        ever: bool = False,
+        as_of: str | None = None,
+    ) -> answers.Graphed: ...
     def inject(
         self,
         *,
@@ -300,6 +311,17 @@ class AsyncCalls:
     ) -> answers.Captured: ...
     async def captures(self) -> answers.Waiting: ...
     async def collect(self) -> answers.Collected: ...
+    async def graph(
+        self,
+        *,
+        name: str,
+        to: str | None = None,
+        depth: int | None = None,
+        relation: str | Sequence[str] = (),
+        limit: int = 60,
+        ever: bool = False,
+        as_of: str | None = None,
+    ) -> answers.Graphed: ...
     async def inject(
         self,
         *,

@@ -104,6 +104,55 @@ def _row(row: Mapping[str, Any], style: Style, explain: bool, finder: Finder) ->
     return "\n".join(text)
 
 
+def graph(found: answers.Graphed, style: Style, way: bool = False) -> str:
+    """A node and below it what it is connected with, each from its side; a `way` as a chain."""
+    nodes = {node["ref"]: node for node in found["nodes"]}
+    if way:
+        return "\n".join(_stated(edge, nodes, style) for edge in found["edges"]) or "the same"
+    text = [_noded(found["nodes"][0], style)]
+    below: dict[str, list[answers.GraphEdge]] = {}
+    for edge in found["edges"]:
+        nearer = min((edge["source"], edge["target"]), key=lambda ref: nodes[ref]["hops"])
+        below.setdefault(nearer, []).append(edge)
+    _branch(found["nodes"][0]["ref"], below, nodes, style, text)
+    return "\n".join(text if len(text) > 1 else [*text, "  nothing that it is connected with"])
+
+
+def _branch(
+    ref: str,
+    below: dict[str, list[answers.GraphEdge]],
+    nodes: Mapping[str, answers.GraphNode],
+    style: Style,
+    text: list[str],
+) -> None:
+    for edge in below.pop(ref, ()):
+        other = edge["target"] if edge["source"] == ref else edge["source"]
+        relation = edge["relation"] if edge["source"] == ref else edge["inverse"]
+        dates = f"{edge['since'] or '…'} to {edge['until']}" if edge["until"] else edge["since"]
+        indent = "  " * (nodes[ref]["hops"] + 1)
+        columns = [style(line(relation), "dim"), _noded(nodes[other], style)]
+        columns += [style(f"since {dates}" if not edge["until"] else dates or "", "dim")] * bool(
+            dates
+        )
+        if edge["by"] not in (edge["source"], edge["target"]):
+            columns.append(style(f"says {short(line(edge['by']))}", "dim"))
+        text.append(indent + "  ".join(columns))
+        _branch(other, below, nodes, style, text)
+
+
+def _stated(edge: answers.GraphEdge, nodes: Mapping[str, answers.GraphNode], style: Style) -> str:
+    ends = [_noded(nodes[ref], style) for ref in (edge["source"], edge["target"])]
+    when = style(f"  since {edge['since']}", "dim") if edge["since"] else ""
+    return f"{ends[0]}  {style(line(edge['relation']), 'dim')}  {ends[1]}{when}"
+
+
+def _noded(node: answers.GraphNode, style: Style) -> str:
+    status = line(node["status"])
+    marks = [style(short(line(node["id"])), "cyan")] if node["id"] else []
+    marks += [style(f"[{status}]", "yellow")] if status not in ("", "active") else []
+    return " ".join([style(line(node["name"]), "bold"), *marks])
+
+
 def _marks(row: Mapping[str, Any]) -> str:
     """`[pending]`, `[superseded, faded]`; nothing for a memory in full force."""
     status = line(str(row.get("status") or "active"))

@@ -17,7 +17,14 @@ from oneiro_vault.operations import review
 from oneiro_vault.operations.care import adopt, check, doctor, lint, synchronize
 from oneiro_vault.operations.dream import run_log
 from oneiro_vault.operations.history import blame, diff, pr_summary, strength_curve
-from oneiro_vault.operations.read import browse, inject, orient, recall_show, resource_addresses
+from oneiro_vault.operations.read import (
+    browse,
+    graph,
+    inject,
+    orient,
+    recall_show,
+    resource_addresses,
+)
 from oneiro_vault.operations.remember import images, store_captures, write
 from oneiro_vault.operations.runtime import House
 
@@ -131,6 +138,7 @@ OPS: Final[dict[str, Op]] = {
     "capture": Op(store_captures.capture),
     "captures": Op(store_captures.captures, reads_only=True),
     "collect": Op(store_captures.collect),
+    "graph": Op(graph.graph, reads_only=True),
     "inject": Op(inject.inject, reads_only=True),
     "orient": Op(orient.orient, reads_only=True),
     "get": Op(orient.get, reads_only=True),

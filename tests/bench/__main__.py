@@ -18,6 +18,7 @@ from tests.bench import (
     commands,
     devset,
     embedding,
+    graphs,
     hooks,
     indexing,
     languages,
@@ -35,7 +36,7 @@ from tests.bench.kit import Row
 
 PARTS = {
     "embedding": embedding.run, "indexing": indexing.run, "recalling": recalling.run,
-    "commands": commands.run, "hooks": hooks.run, "merging": merging.run, "syncing": syncing.run,
+    "commands": commands.run, "graphs": graphs.run, "hooks": hooks.run, "merging": merging.run, "syncing": syncing.run,
     "mcp": models.run, "nights": nights.run,
     "abstention": abstention.run, "languages": languages.run, "longnotes": longnotes.run,
     "months": months.run,

@@ -1,4 +1,4 @@
-"""recall, show, list, reframe, forget, restore, orient, flags, ratify."""
+"""recall, show, list, graph, reframe, forget, restore, orient, flags, ratify."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from oneiro_vault.cli import render
 from oneiro_vault.cli.context import Face, words
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line, safe
+from oneiro_vault.core.markdown import diagrams
 from oneiro_vault.errors import InvalidInput
 
 
@@ -102,6 +103,56 @@ def list_(face: Face, limit: int, **filters: Any) -> Output:
     rest = found["total"] - len(found["results"])
     more = f"\n{rest} more are not shown" if rest > 0 and not any(filters.values()) else ""
     return Output((render.rows(found["results"], face.style) or "no memories") + more, found)
+
+
+@command("graph")
+@click.argument("name")
+@click.argument("to", required=False)
+@click.option("--depth", type=int, help="Steps at most: 1, and 4 on the way to another.")
+@click.option(
+    "--relation",
+    "relations",
+    multiple=True,
+    help="Only this one, in either direction (works_for), or this category (social); repeatable.",
+)
+@click.option("-n", "--limit", type=int, default=60, show_default=True, help="How many at most.")
+@click.option("--ever", is_flag=True, help="Also what was replaced or has ended.")
+@click.option("--as-of", metavar="DATE", help="As it was believed then: a date, or a commit.")
+@click.option(
+    "--format",
+    "drawn",
+    type=click.Choice(["text", *diagrams.FORMATS]),
+    default="text",
+    show_default=True,
+    help="canvas is a file that Obsidian opens.",
+)
+def graph_(
+    face: Face,
+    name: str,
+    to: str | None,
+    depth: int | None,
+    relations: tuple[str, ...],
+    limit: int,
+    ever: bool,
+    as_of: str | None,
+    drawn: str,
+) -> Output:
+    """What is connected with a person or thing, and how; with TO, the shortest way from one to the
+    other."""
+    found = face.ops.graph(
+        name=name,
+        to=to,
+        depth=depth,
+        relation=list(relations),
+        limit=limit,
+        ever=ever,
+        as_of=as_of,
+    )
+    if drawn != "text":
+        return Output(diagrams.FORMATS[drawn](found).rstrip("\n"), found)
+    head, text = render.heading(found, face.style), render.graph(found, face.style, to is not None)
+    rest = f"{found['left']} more are not shown" if found["left"] else ""
+    return Output("\n".join(filter(None, [*head, text, rest])), found)
 
 
 @command("reframe")

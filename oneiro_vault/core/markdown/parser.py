@@ -9,39 +9,23 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
+from oneiro_vault.core.markdown.taxonomy import RELATIONS
 from oneiro_vault.core.text.snippet import MARKUP, plain
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-_PAIRS: Final = (
-    "employs/works_for manages/reports_to member_of/has_member owns/owned_by client_of/serves "
-    "works_on/has_contributor responsible_for/assigned_to depends_on/blocks part_of/contains "
-    "knows/knows associated_with/associated_with related_to/related_to introduced_by/introduced "
-    "located_at/houses near/near adjacent_to/adjacent_to "
-    "uses/used_by hosted_on/hosts integrates_with/integrates_with "
-    "about/has_topic requires_skill/skill_of instance_of/has_instance "
-    "caused_by/led_to supersedes/superseded_by mentions/mentioned_in"
-)
-RELATIONS: Final[Mapping[str, str]] = {
-    name: inverse
-    for pair in _PAIRS.split()
-    for one, other in [pair.split("/")]
-    for name, inverse in ((one, other), (other, one))
-}
-"""The closed list of relations: name -> what the same edge is called from the other end."""
-
 
 @dataclass(frozen=True, slots=True)
 class Link:
     """`target` as written (no heading, no `.md` added or removed), `heading` or `^block`, shown
-    `label`."""
+    `label`. `subject`: whose relation it is, as written; "" for the note's own."""
 
     target: str
     heading: str = ""
@@ -50,6 +34,7 @@ class Link:
     embedded: bool = False
     start: int = 0
     end: int = 0
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +77,9 @@ _RELATION: Final = re.compile(
     r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?([A-Za-z][A-Za-z_ -]{0,40}?)[ "
     r"\t]*:?:?[ \t]*(?=!?\[)"
 )
+_ITEM: Final = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_BETWEEN: Final = re.compile(r"[ \t]+([A-Za-z][A-Za-z_ -]{0,40}?)[ \t]*:?:?[ \t]*(?=!?\[)")
+"""Between two links of an item, `- [[Peter]] works_for [[WOBS]]`: a relation of the first."""
 _ALONE: Final = re.compile(r"[\s,;]*(?:\([^()\r\n]*\)[ \t]*)?\Z")
 _NAME: Final = re.compile(r"[a-z][a-z]*(?:_[a-z]+)*\Z")
 
@@ -238,17 +226,20 @@ def inside(position: int, spans: tuple[tuple[int, int], ...]) -> bool:
 def _links(body: str, code: tuple[tuple[int, int], ...]) -> Iterator[Link]:
     if "[[" not in body and "](" not in body:
         return
-    line, seen, relation = -1, 0, "mentions"
+    line, seen, relation, subject = -1, 0, "mentions", ""
     for start, end, target, heading, label, embedded in sorted(_found(body)):
         if code and inside(start, code):
             continue
         # From the last link on, not from the start of the line: a line may hold thousands of links.
         broken = max(body.rfind("\n", seen, start), body.rfind("\r", seen, start))
-        if broken >= 0 or line < 0:
-            line = broken + 1
+        first = broken >= 0 or line < 0
+        if first:
+            line, subject = broken + 1, ""
             relation = "mentions" if embedded else _relation(body, line, start, end)
         seen = start
-        yield Link(target, heading, label, relation, embedded, start, end)
+        yield Link(target, heading, label, relation, embedded, start, end, subject)
+        if first and relation == "mentions" and (stated := _stated(body, line, start, end)):
+            relation, subject = stated, target
 
 
 def _found(body: str) -> Iterator[tuple[int, int, str, str, str, bool]]:
@@ -279,6 +270,15 @@ def _relation(body: str, line: int, start: int, end: int) -> str:
     stop = _BREAK.search(body, end)
     rest = _WIKI.sub("", body[end : stop.start() if stop else len(body)])
     return found[1] if _NAME.match(found[1]) and _ALONE.match(rest) else "mentions"
+
+
+def _stated(body: str, line: int, start: int, end: int) -> str:
+    """The relation that a list item states of its first link, which is what it is about."""
+    item, between = _ITEM.match(body, line), _BETWEEN.match(body, end)
+    if item is None or item.end() != start or between is None:
+        return ""
+    name = re.sub(r"[ -]+", "_", between[1].strip().lower())
+    return name if name in RELATIONS else ""
 
 
 LONGEST: Final = 200

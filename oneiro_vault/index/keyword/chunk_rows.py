@@ -42,7 +42,7 @@ class Shape:
 
     key: int
     chunks: list[Chunk]
-    edges: set[tuple[str, str]]
+    edges: set[tuple[str, str, str]]
     language: str
 
     def rows(self) -> set[tuple[str, int, int, int, str]]:
@@ -120,7 +120,7 @@ def store(db: sqlite3.Connection, shapes: list[Shape]) -> None:
         ((key, *row) for key, found in rows.items() for row in found),
     )
     db.executemany(
-        "INSERT OR IGNORE INTO edges VALUES (?, ?, ?)",
+        "INSERT OR IGNORE INTO edges VALUES (?, ?, ?, ?)",
         ((shape.key, *edge) for shape in shapes for edge in shape.edges),
     )
     passages = [
@@ -154,8 +154,8 @@ def _seals(db: sqlite3.Connection, keys: Collection[int]) -> Iterator[tuple[int,
         """SELECT note, kind, start, "end", hash FROM chunks WHERE kind != 'context' AND note IN
             (SELECT value FROM json_each(?))
            ORDER BY kind, start, "end", hash""",
-        "SELECT note, relation, target FROM edges WHERE note IN (SELECT value FROM json_each(?)) "
-        "ORDER BY relation, target",
+        "SELECT note, relation, target, subject FROM edges WHERE note IN (SELECT value FROM "
+        "json_each(?)) ORDER BY relation, target, subject",
     ):
         for key, *row in db.execute(query, (listed,)):
             found[key].append(tuple(row))

@@ -34,7 +34,7 @@ full."""
 
 _T = TypeVar("_T")
 log = logging.getLogger(__name__)
-VERSION: Final = 10
+VERSION: Final = 11
 """Raised with every change of the tables or of what is put into them: an index of another version
 is rebuilt."""
 
@@ -64,9 +64,10 @@ CREATE INDEX chunks_hash ON chunks (hash);
 CREATE TABLE names (name TEXT, role TEXT, note INTEGER, PRIMARY KEY (name, role, note)) WITHOUT
 ROWID;
 CREATE INDEX names_note ON names (note);
-CREATE TABLE edges (note INTEGER, relation TEXT, target TEXT, PRIMARY KEY (note, relation, target))
-WITHOUT ROWID;
+CREATE TABLE edges (note INTEGER, relation TEXT, target TEXT, subject TEXT,
+                    PRIMARY KEY (note, relation, target, subject)) WITHOUT ROWID;
 CREATE INDEX edges_target ON edges (target);
+CREATE INDEX edges_subject ON edges (subject) WHERE subject != '';
 CREATE TABLE sessions (key INTEGER PRIMARY KEY, session TEXT UNIQUE, seal INTEGER);
 CREATE TABLE places (note INTEGER PRIMARY KEY, before INTEGER);
 CREATE TABLE touched (session TEXT PRIMARY KEY) WITHOUT ROWID;

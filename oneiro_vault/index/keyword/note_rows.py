@@ -35,6 +35,8 @@ ABOUT: Final = ("about", "alias", "entity", "part", "speaker")
 """Roles of names by which a question finds the notes about someone."""
 TARGETS: Final = ("alias", "id", "path", "stem", "title")
 """Roles of names by which a link finds a note."""
+WORD: Final = "word"
+"""Role of one word of an entity's title, by which people call it too."""
 WORDS: Final = "words"
 """Role of what is no name: the fingerprint of a note's words, by which the same ones are found."""
 
@@ -77,7 +79,7 @@ class Note:
     own: tuple[str, str, str, str] | None
     raw: str | None
     names: set[tuple[str, str]]
-    edges: set[tuple[str, str]]
+    edges: set[tuple[str, str, str]]
     session: str
     broken: bool = False
 
@@ -166,7 +168,7 @@ def store(db: sqlite3.Connection, notes: Collection[Note], keys: dict[str, int])
         sorted([(*name, keys[note.path]) for note in notes for name in note.names]),
     )
     db.executemany(
-        "INSERT INTO edges VALUES (?, ?, ?)",
+        "INSERT INTO edges VALUES (?, ?, ?, ?)",
         ((keys[note.path], *edge) for note in notes for edge in note.edges),
     )
     db.executemany(
@@ -450,17 +452,21 @@ def _names(note: Memory, handle: str) -> set[tuple[str, str]]:
         (_folded(note.title), "title"),
     }
     found.update((_folded(part), "tag") for tag in note.tags for part in _nested(tag.lstrip("#")))
+    if note.type == "entity":
+        found.update((word, WORD) for word in _parts(_folded(note.title)))
     for name, role in _about(note):
         for whole in (_folded(name),) if name.isascii() else spellings(name):
             found.add((whole, role))
-            if role != "alias" and " " in whole:
-                words = whole.split()
-                found.update(
-                    (word, "part")
-                    for word in words
-                    if len(words) <= _PARTS_OF and len(word) >= _SHORTEST_PART
-                )
+            if role != "alias":
+                found.update((word, "part") for word in _parts(whole))
     return {name for name in found if name[0]}
+
+
+def _parts(name: str) -> list[str]:
+    words = name.split()
+    if not 1 < len(words) <= _PARTS_OF:
+        return []
+    return [word for word in words if len(word) >= _SHORTEST_PART]
 
 
 def _nested(tag: str) -> Iterator[str]:
@@ -469,21 +475,24 @@ def _nested(tag: str) -> Iterator[str]:
         tag = tag.rpartition("/")[0]
 
 
-def _stated(note: Memory) -> set[tuple[str, str]]:
-    """(relation, folded target) of the links in the frontmatter."""
+def _stated(note: Memory) -> set[tuple[str, str, str]]:
+    """(relation, folded target, "") of the links in the frontmatter."""
     pairs = [
         (relation, name)
         for relation in ("derived_from", "supersedes", "about")
         for name in getattr(note, relation)
     ]
     pairs.append(("superseded_by", note.superseded_by))
-    return {(relation, target) for relation, name in pairs for target in _targets(name, note.path)}
-
-
-def written(structure: parser.Structure, path: str) -> set[tuple[str, str]]:
-    """(relation, folded target) of the links in the body."""
     return {
-        (link.relation, target)
+        (relation, target, "") for relation, name in pairs for target in _targets(name, note.path)
+    }
+
+
+def written(structure: parser.Structure, path: str) -> set[tuple[str, str, str]]:
+    """(relation, folded target, folded subject) of the links in the body; the subject is "" where
+    that is the note itself."""
+    return {
+        (link.relation, target, next(_targets(link.subject, path), ""))
         for link in structure.links
         for target in _targets(link.target, path)
     }

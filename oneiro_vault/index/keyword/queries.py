@@ -16,8 +16,9 @@ from oneiro_vault.core.text.query import capitals, fold, spellings, without
 from oneiro_vault.core.time.validity import Claim
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index.base import Edge, Filters, Hit, Near, Row, Vectors
-from oneiro_vault.index.keyword import chunk_rows, fts, note_rows
+from oneiro_vault.index.keyword import chunk_rows, edge_rows, fts, note_rows
 from oneiro_vault.index.keyword.database import Database
+from oneiro_vault.index.keyword.edge_rows import Bearer, In, Stated
 from oneiro_vault.index.keyword.fts import Words
 from oneiro_vault.index.vectors.service import Semantic
 
@@ -27,8 +28,11 @@ Hits: TypeAlias = list[Hit]
 Edges: TypeAlias = list[Edge]
 Chunks: TypeAlias = list[tuple[str, int, str]]
 """(text hash, note, kind)"""
+Bearers: TypeAlias = dict[str, list[Bearer]]
 Shown: TypeAlias = list[answers.Linked]
 
+_OWN_RELATION: Final = "CASE WHEN e.subject = '' THEN e.relation ELSE 'mentions' END"
+"""A relation between two others is, for the note that states it, a mention."""
 _EXACT: Final = 2_000
 """So many candidates get exact cosines rather than an approximate search."""
 _MOST: Final = 4_000
@@ -357,10 +361,10 @@ class Answers(Words):
         """Every link that starts or ends at one of `keys`, a name that fits several notes pointing
         to all of them."""
         targets = note_rows.TARGETS
-        outward = f"""SELECT e.note, e.relation, n.note FROM edges e JOIN names n
+        outward = f"""SELECT e.note, {_OWN_RELATION}, n.note FROM edges e JOIN names n
                       ON n.name = e.target AND n.role IN {targets}
                       WHERE e.note IN (SELECT value FROM json_each(?)) AND n.note != e.note"""
-        inward = f"""SELECT e.note, e.relation, n.note FROM names n JOIN edges e
+        inward = f"""SELECT e.note, {_OWN_RELATION}, n.note FROM names n JOIN edges e
                      ON e.target = n.name WHERE n.note IN (SELECT value FROM json_each(?))
                      AND n.role IN {targets} AND n.note != e.note"""
         listed = (json.dumps(list(keys)),)
@@ -368,6 +372,27 @@ class Answers(Words):
             Edge(*row) for query in (outward, inward) for row in self._database.read(query, listed)
         }
         return sorted(edge for edge in found if relations is None or edge.relation in relations)
+
+    def stated(self, keys: Collection[int], names: Collection[str], speaking: In) -> set[Stated]:
+        """Every edge from one of these notes or names, or to one of the names; see
+        `edge_rows.stated`."""
+        return self._ask(lambda db: edge_rows.stated(db, keys, names, speaking))
+
+    def typed(self, keys: Collection[int], speaking: In) -> set[Stated]:
+        """The relations these notes state of themselves, and whom each is about."""
+        return self._ask(lambda db: edge_rows.typed(db, keys, speaking))
+
+    def called(self, keys: Collection[int]) -> dict[int, set[str]]:
+        """The names that may mean each of these notes."""
+        return self._ask(lambda db: edge_rows.called(db, keys))
+
+    def bearers(self, names: Collection[str], speaking: In) -> Bearers:
+        """Folded name -> the notes that go by it; an entity also by a word of its title."""
+        return self._ask(lambda db: edge_rows.bearers(db, names, speaking))
+
+    def of_their_own(self) -> Sequence[tuple[str, str, int]]:
+        """(relation, path of a note that states it, how many do) of relations not on the list."""
+        return self._ask(edge_rows.of_their_own)
 
     def made_of(self, handles: Collection[str]) -> dict[str, set[int]]:
         """Handle -> the notes derived from it, and what replaced those since."""

@@ -10,6 +10,7 @@ from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import fields
 from oneiro_vault.core.frontmatter.salvage import BROKEN
+from oneiro_vault.core.markdown.taxonomy import RELATIONS
 from oneiro_vault.errors import OneiroError, few, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.care import synchronize
@@ -38,6 +39,7 @@ def check(house: House, progress: Progress = quiet) -> answers.Checked:
         *_shapes(house, rows),
         *_twins(rows),
         *_own_types(rows),
+        *_own_relations(house),
         *_nowhere(house, rows),
         *lint(house, progress),
     ]
@@ -147,3 +149,16 @@ def _own_types(rows: Sequence[Row]) -> Iterator[answers.Problem]:
             else "Nothing has to be done: such notes are searched like any other."
         )
         yield problem(paths[0], "type", "warning" if near else "info", text, hint)
+
+
+def _own_relations(house: House) -> Iterator[answers.Problem]:
+    for name, path, notes in house.index.of_their_own():
+        near = drafts.did_you_mean(name, (*RELATIONS,))
+        count = "1 note states" if notes == 1 else f"{notes} notes state"
+        text = f"{count} the relation {shown(name)}, which is not on the list{near}"
+        hint = (
+            f"Correct it in {path}."
+            if near
+            else "Nothing has to be done; `oneiro help graph` has the list."
+        )
+        yield problem(path, "relation", "warning" if near else "info", text, hint)

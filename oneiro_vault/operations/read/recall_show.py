@@ -75,7 +75,7 @@ def recall(
     start, end = _span(house, since, until)
     valid = as_of_view.span(house, valid_at) if valid_at is not None else None
     kinds, states = _many(type), _many(status)
-    with _view(house, as_of, progress) as view:
+    with opened(house, as_of, progress) as view:
         if kinds and not view.past:
             kinds = drafts.checked_types(house, kinds)
         filters = Filters(
@@ -114,7 +114,7 @@ def recall(
         return {**answer, **view.told(valid_at, valid, late)}
 
 
-def _view(
+def opened(
     house: House, as_of: str | None, progress: Progress = quiet
 ) -> AbstractContextManager[View]:
     """The vault now, or as it was at a moment."""
@@ -187,7 +187,7 @@ def show(house: House, id: str, why: bool = False, as_of: str | None = None) -> 
 
 
 def _as_it_was(house: House, ident: str, as_of: str) -> answers.Shown:
-    with _view(house, as_of) as view:
+    with opened(house, as_of) as view:
         row = view.row(ident)
         data = house.vault.past.data(row.blob)
         shown = house.vault.secrets.shown(data)

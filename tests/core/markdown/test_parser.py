@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneiro_vault.core.markdown import parser
-from oneiro_vault.core.markdown.parser import RELATIONS, Link, parse
+from oneiro_vault.core.markdown.parser import Link, parse
+from oneiro_vault.core.markdown.taxonomy import CATEGORIES, CATEGORY, KINDS, RELATIONS
 from tests.box import patient
 
 NOTE = """Before any heading.
@@ -139,6 +140,26 @@ def test_links(body: str, expected: list[tuple[str, str, str, str]]) -> None:
     assert links(body) == expected
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("- [[Dana]] manages [[Peter]]", ("Peter", "manages", "Dana")),
+        ("- [[Dana]] works for: [[WOBS]], [[Acme]]", ("Acme", "works_for", "Dana")),
+        ("1. [Dana](dana.md) near [[Bath]]", ("Bath", "near", "dana.md")),
+        ("- [[Dana]] and [[Peter]]", ("Peter", "mentions", "")),
+        ("- [[Dana]] met [[Peter]]", ("Peter", "mentions", "")),
+        ("[[Dana]] manages [[Peter]]", ("Peter", "mentions", "")),
+        ("- knows [[Dana]] manages [[Peter]]", ("Peter", "knows", "")),
+        ("- [[Dana]] manages [[Peter]]\n- [[Ann]]", ("Ann", "mentions", "")),
+    ],
+)
+def test_an_item_may_state_a_relation_of_somebody_else(
+    body: str, expected: tuple[str, str, str]
+) -> None:
+    last = parse(body).links[-1]
+    assert (last.target, last.relation, last.subject) == expected
+
+
 def test_empty_and_plain_bodies() -> None:
     assert parse("") == parser.Structure(())
     assert parse("Just words.\r\nTwo lines.") == parser.Structure(((0, 23, ""),))
@@ -168,6 +189,15 @@ def test_relations_have_an_inverse() -> None:
     assert RELATIONS["near"] == "near"
     assert all(RELATIONS[RELATIONS[name]] == name for name in RELATIONS)
     assert all(name.replace("_", "").isalpha() and name.islower() for name in RELATIONS)
+
+
+def test_the_taxonomy_is_complete() -> None:
+    counts = {name: len(kinds) for name, kinds in KINDS.items()}
+    assert counts == {"entity": 10, "fact": 6, "event": 5, "opinion": 3, "attribute": 8}
+    assert set(CATEGORIES) - {"text"} == {
+        "organizational", "project", "social", "spatial", "tool", "conceptual", "causal",
+    }  # fmt: skip
+    assert CATEGORY.keys() == RELATIONS.keys()
 
 
 PIECES = [

@@ -113,7 +113,12 @@ def test_days_as_people_write_them() -> None:
     ],
 )
 def test_links(text: str, path: str, expected: set[tuple[str, str]]) -> None:
-    assert note_rows.written(parser.parse(text), path) == expected
+    assert note_rows.written(parser.parse(text), path) == {(*edge, "") for edge in expected}
+
+
+def test_a_link_of_somebody_else_has_a_subject() -> None:
+    found = note_rows.written(parser.parse("- [[Dana]] manages [[Peter]]"), "a.md")
+    assert found == {("mentions", "dana", ""), ("manages", "peter", "dana")}
 
 
 def test_links_stated_in_the_frontmatter() -> None:
@@ -122,7 +127,7 @@ def test_links_stated_in_the_frontmatter() -> None:
         "---\nderived_from: [0123456789ab]\nsuperseded_by: aaaaaaaaaaaa\nabout: ['[[Ann]]']\n---\n",
     )
     assert found.edges == {
-        ("derived_from", "0123456789ab"),
-        ("superseded_by", "aaaaaaaaaaaa"),
-        ("about", "ann"),
+        ("derived_from", "0123456789ab", ""),
+        ("superseded_by", "aaaaaaaaaaaa", ""),
+        ("about", "ann", ""),
     }

@@ -254,3 +254,15 @@ def test_quotes_are_put_where_they_are_all_that_is_missing(root: Path, call: Cal
     )
     assert git(root, "log", "-1", "--format=%s").startswith("edit: ")
     assert call("mend", yes=True)["mends"] == []
+
+
+def test_relations_that_are_not_on_the_list(call: Call, root: Path) -> None:
+    text = "---\ntype: entity\ntitle: Ann\n---\n- work_for [[WOBS]]\n- admires [[Ben]]\n- knows [[Cy]]\n"
+    (root / "entities").mkdir(exist_ok=True)
+    (root / "entities" / "ann.md").write_text(text)
+    said = {p["message"]: p["level"] for p in call("check")["problems"] if p["code"] == "relation"}
+    assert said == {
+        "1 note states the relation 'admires', which is not on the list": "info",
+        "1 note states the relation 'work_for', which is not on the list; "
+        "did you mean 'works_for'?": "warning",
+    }
