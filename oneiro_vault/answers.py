@@ -431,6 +431,28 @@ class Injected(Answer):
     behind: int
 
 
+class TraceStep(TypedDict):
+    """A step that led to a context: what was asked, what was found (ids), milliseconds."""
+
+    tool: str
+    asked: str
+    found: list[str]
+    ms: float
+
+
+class Assembled(Answer):
+    """`context`: `text` as a model is given it, at most `tokens` of it; what the prompt is for;
+    section -> ids in it; names that several have."""
+
+    text: str
+    intents: list[str]
+    sections: dict[str, list[str]]
+    ambiguous: dict[str, list[Titled]]
+    tokens: int
+    behind: int
+    trace: NotRequired[list[TraceStep]]
+
+
 class Shown(Answer, Spoken):
     """`show`: `meta` is the note's own frontmatter; `why` how it is indexed."""
 

@@ -117,6 +117,16 @@ class Operations:
         ever: bool = False,
         as_of: str | None = None,
     ) -> answers.Graphed: ...
+    def context(
+        self,
+        *,
+        prompt: str,
+        tokens: int | None = None,
+        project: str | None = None,
+        fast: bool = False,
+        trace: bool = False,
+        progress: Progress | None = None,
+    ) -> answers.Assembled: ...
     def inject(
         self,
         *,
@@ -322,6 +332,16 @@ class AsyncCalls:
         ever: bool = False,
         as_of: str | None = None,
     ) -> answers.Graphed: ...
+    async def context(
+        self,
+        *,
+        prompt: str,
+        tokens: int | None = None,
+        project: str | None = None,
+        fast: bool = False,
+        trace: bool = False,
+        progress: Progress | None = None,
+    ) -> answers.Assembled: ...
     async def inject(
         self,
         *,

@@ -1,5 +1,6 @@
 """Questions about a sentence, answered by small trained weights: does it prescribe, will it be
-wanted later, does it ask about an earlier state, and what does it say of its speaker?
+wanted later, does it ask about an earlier state, what does it say of its speaker, and what is a
+prompt for?
 
 Two opinions are added: of its hashed words and letters (`features`), and of what the packaged
 embedding model makes of it after four of its six layers, where who does what is clearer than at the
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from oneiro_vault.index.embed.embedders import WorkerEmbedder
 
 Head = Literal["gate", "keep", "history"]
+Intent = Literal[
+    "action", "information", "status", "process", "recall", "comparison", "verification",
+    "instruction", "correction", "opinion", "planning", "delegation",
+]  # fmt: skip
 Topic = Literal["who", "work", "home", "people", "health", "wishes"]
 Vectors = npt.NDArray[np.float32]
 
@@ -45,6 +50,11 @@ of 98 are recognised, 3 of their 276 others and 8 of 997 of a public collection 
 TOPICS: Final[tuple[Topic, ...]] = get_args(Topic)
 """What every conversation needs of a person, in the order in which it is shown: who they are, their
 work, home, people and health, and what they always want."""
+INTENTS: Final[tuple[Intent, ...]] = get_args(Intent)
+"""What a person's prompt is for, of what a memory can help with (Octybot); several may hold, and
+often none does."""
+INTENDED: Final = 0.4
+"""Probability from which a prompt has an intent: each is learned as if it were as common as not."""
 SPEAKERS: Final = ("user", "assistant", "tool")
 """Whose sentence it is; anybody else counts as a user."""
 _TOKENS: Final = 96
@@ -80,6 +90,17 @@ def topics(sentences: Sequence[str]) -> list[Mapping[Topic, float]]:
     likely = np.exp(scores - scores.max(axis=1, keepdims=True))
     likely /= likely.sum(axis=1, keepdims=True)
     return [dict(zip(TOPICS, row, strict=False)) for row in likely.tolist()]
+
+
+def intents(prompt: str) -> Mapping[Intent, float]:
+    """How likely a prompt has each of `INTENTS`, 0-1. Raises EmbedderProblem where the packaged
+    model is missing."""
+    learned = weights()
+    codes, values = features(prompt)
+    scores = vectors([prompt])[0] @ learned["intents/dense"] + learned["intents/bias"]
+    scores = scores + values @ learned["intents/words"][codes] * learned["intents/scale"]
+    likely = 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
+    return dict(zip(INTENTS, likely.tolist(), strict=True))
 
 
 def probabilities(

@@ -27,6 +27,8 @@ TOOLS: Final[dict[str, str]] = {
     "recall_image": READ,
     "flagged": READ,
     "recall_story": READ,
+    "graph": READ,
+    "context": READ,
     "remember": WRITE,
     "remember_with_image": WRITE,
     "reframe": WRITE,

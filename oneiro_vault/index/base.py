@@ -212,6 +212,7 @@ class Filters:
     several; `without`: types that are left out. Times are epoch seconds [since, until)."""
 
     type: str | Collection[str] | None = None
+    kind: str | Collection[str] | None = None
     without: str | Collection[str] | None = None
     tag: str | Collection[str] | None = None
     status: str | Collection[str] | None = None

@@ -22,7 +22,7 @@ from oneiro_vault.mcp import formatting, resources
 from oneiro_vault.mcp.request_context import PATIENCE, Call, Desk, Samplers, caller_of
 from oneiro_vault.mcp.resources import Listen, Updates, asked_for
 from oneiro_vault.mcp.tools.change_tools import Changing
-from oneiro_vault.mcp.tools.recall_tools import Dreaming, History, Recalling
+from oneiro_vault.mcp.tools.recall_tools import Connecting, Dreaming, History, Recalling
 from oneiro_vault.mcp.tools.tool import VaultTool, advice
 
 
@@ -41,6 +41,17 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
     ) -> str:
         found = await desk.silent.orient(context=context.strip() or None)
         return formatting.orientation(desk.now(), found)
+
+    @server.prompt(
+        "context",
+        title="Context",
+        description="Load what bears on a request: rules, people, procedures, what happened",
+    )
+    async def context(
+        request: Annotated[str, Field(description="What is to be done or answered")] = "",
+    ) -> str:
+        found = await desk.silent.context(prompt=request)
+        return found["text"] or formatting.NOTHING
 
     @server.prompt(
         "remember-this",
@@ -87,6 +98,7 @@ INSTRUCTIONS: Final = (
 SETS: Final[dict[str, Callable[[Desk], list[VaultTool]]]] = {
     "history": lambda desk: History(desk).tools(),
     "dreams": lambda desk: Dreaming(desk).tools(),
+    "graph": lambda desk: Connecting(desk).tools(),
 }
 """Further tools, off unless the setting `mcp.tools` names their set."""
 _LISTS: Final = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")

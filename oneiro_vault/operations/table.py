@@ -18,9 +18,9 @@ from oneiro_vault.operations.care import adopt, check, doctor, lint, synchronize
 from oneiro_vault.operations.dream import run_log
 from oneiro_vault.operations.history import blame, diff, pr_summary, strength_curve
 from oneiro_vault.operations.read import (
+    assemble,
     browse,
     graph,
-    inject,
     orient,
     recall_show,
     resource_addresses,
@@ -139,7 +139,8 @@ OPS: Final[dict[str, Op]] = {
     "captures": Op(store_captures.captures, reads_only=True),
     "collect": Op(store_captures.collect),
     "graph": Op(graph.graph, reads_only=True),
-    "inject": Op(inject.inject, reads_only=True),
+    "context": Op(assemble.context, reads_only=True),
+    "inject": Op(assemble.inject, reads_only=True),
     "orient": Op(orient.orient, reads_only=True),
     "get": Op(orient.get, reads_only=True),
     "flagged": Op(orient.flagged, reads_only=True),

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 from oneiro_vault.core.markdown.taxonomy import CATEGORY, inverse
 from oneiro_vault.core.text.query import spellings
 from oneiro_vault.index.keyword.edge_rows import ABOUT, UNTYPED, Bearer, In, Stated
-from oneiro_vault.index.keyword.queries import Answers
+from oneiro_vault.index.keyword.queries import Answers, Bearers
 
 Ref: TypeAlias = int | str
 ENTITY: Final = "entity"
@@ -78,7 +78,7 @@ class Graph:
         frontier: list[Ref] = [start]
         ties: set[Tie] = set()
         for hop in range(1, depth + 1):
-            new = [tie for tie in self._around(frontier, relations) if tie not in ties]
+            new = [tie for tie in self.around(frontier, relations) if tie not in ties]
             ties.update(new)
             frontier = []
             for tie in sorted(new, key=_order):
@@ -101,7 +101,7 @@ class Graph:
         frontier: list[Ref] = [start]
         while frontier and end not in came and depth > 0:
             depth -= 1
-            new = sorted(self._around(frontier, relations), key=_order)
+            new = sorted(self.around(frontier, relations), key=_order)
             frontier = []
             for tie in new:
                 for here, there in ((tie.source, tie.target), (tie.target, tie.source)):
@@ -117,7 +117,7 @@ class Graph:
             ties.append(last)
         return Walk({node: hop for hop, node in enumerate(reversed(nodes))}, ties[::-1])
 
-    def _around(self, nodes: Sequence[Ref], relations: Collection[str]) -> set[Tie]:
+    def around(self, nodes: Sequence[Ref], relations: Collection[str] = frozenset()) -> set[Tie]:
         """The edges from or to these nodes."""
         keys = {node for node in nodes if isinstance(node, int)}
         called = self._index.called(keys)
@@ -147,6 +147,10 @@ class Graph:
             and (tie.source in near or tie.target in near)
             and (not relations or tie.relation in relations)
         }
+
+    def bearers(self, names: Collection[str]) -> Bearers:
+        """Folded name -> the notes that go by it."""
+        return self._index.bearers(names, self._speaking)
 
     def _source(self, one: Stated, about: Mapping[int, Ref]) -> Ref:
         """The note, or for a typed relation the one whom it is about."""

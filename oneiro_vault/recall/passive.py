@@ -74,6 +74,11 @@ def strict(index: Index, query: str, vector: Vectors | None, rows: Sequence[Row]
     return [row for _, row in sorted(kept, key=lambda one: -one[0])]
 
 
+def weigh(index: Index, query: str, vector: Vectors | None, rows: Sequence[Row]) -> list[float]:
+    """What speaks for each row; from ENOUGH on it bears on the query beyond doubt."""
+    return [sign.weight for sign in _signs(index, query, vector, rows)]
+
+
 def _signs(index: Index, query: str, vector: Vectors | None, rows: Sequence[Row]) -> list[Sign]:
     if not rows:
         return []

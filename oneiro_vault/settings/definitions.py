@@ -87,6 +87,9 @@ JUDGES: Final = tuple("auto offline deferred sampling command anthropic openai n
 """Who may answer the loops' questions."""
 _HASHES: Final = re.compile(r"\s*([0-9a-fA-F]{64}(\s+|$))*")
 
+_SECTIONS: Final = "orientation|instructions|people|procedures|memories|episodes"
+_SHARES: Final = re.compile(rf"\s*((?:{_SECTIONS})=\d+(\.\d+)?(\s+|$))*")
+
 
 RULES: Final[Mapping[str, _Rule]] = {
     "positive": (lambda value: value > 0, "a number above 0"),
@@ -95,7 +98,11 @@ RULES: Final[Mapping[str, _Rule]] = {
     "mode": _one_of("block", "redact", "off"),
     "hashes": (lambda value: bool(_HASHES.fullmatch(value)), "sha256 in hex"),
     "times": (_times, "times such as `00:00, 18:00 dialectic`"),
-    "sets": (lambda value: set(value.split()) <= {"history", "dreams"}, "`history`, `dreams`"),
+    "sets": (
+        lambda value: set(value.split()) <= {"history", "dreams", "graph"},
+        "`history`, `dreams`, `graph`",
+    ),
+    "shares": (lambda value: bool(_SHARES.fullmatch(value)), "such as `instructions=3 episodes=0`"),
     "judge": _one_of(*JUDGES),
     "words": (_words, "a command line"),
 }

@@ -21,7 +21,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from oneiro_vault.classify import classifier, first_things
-from oneiro_vault.classify.classifier import SPEAKERS, TOPICS, WEIGHTS, Head, Vectors
+from oneiro_vault.classify.classifier import INTENTS, SPEAKERS, TOPICS, WEIGHTS, Head, Vectors
 from oneiro_vault.core.conversation import personal
 from tests.classify import train_tagger
 
@@ -42,6 +42,8 @@ said them they are orders."""
 TOPIC: Final = "topics"
 """What the classes of `TOPICS` are called among the heads; their lines stand in `first/`, and among
 those that are worth keeping."""
+INTENT: Final = "intents"
+"""What the classes of `INTENTS` are called among the heads; prompts stand in `intents/`."""
 NONE: Final = "none"
 FIRMNESS: Final = 3.0
 """The C of their logistic regression: of 1, 3 and 10 the best on lines left out."""
@@ -343,6 +345,59 @@ def check_topics() -> None:
         )
 
 
+@dataclass(frozen=True)
+class Prompt:
+    """What a person typed, and what for."""
+
+    text: str
+    intents: frozenset[str]
+
+
+def prompts(folder: str = INTENT) -> list[Prompt]:
+    """The labelled prompts of a folder of the corpora."""
+    paths = sorted((FOLDER / folder).glob(f"{INTENT}*.jsonl"))
+    rows = [json.loads(row) for path in paths for row in path.read_text("utf-8").splitlines()]
+    return [Prompt(row["text"], frozenset(row["intents"])) for row in rows]
+
+
+def learn_intents() -> dict[str, Any]:
+    """The weights of `classifier.intents`: each intent by a logistic regression of its own."""
+    known = prompts()
+    data = prepare("keep", [Line(one.text, False, 0, "", "") for one in known])
+    seen = sparse.hstack([data.words, sparse.csr_matrix(data.dense.numpy())]).tocsr()
+    models = [
+        LogisticRegression(C=1.0, class_weight="balanced", max_iter=400).fit(
+            seen, [intent in one.intents for one in known]
+        )
+        for intent in INTENTS
+    ]
+    coefficients = np.vstack([model.coef_ for model in models])
+    words, dense = np.split(coefficients, [classifier.BUCKETS], axis=1)
+    words, dense = (words * data.rarity).T, (dense / data.width).T
+    scale = np.abs(words).max() / 127
+    bias = np.concatenate([model.intercept_ for model in models]) - data.centre @ dense
+    return {
+        "words": np.round(words / scale).astype(np.int8),
+        "scale": np.float32(scale),
+        "dense": dense.astype(np.float32),
+        "bias": bias.astype(np.float32),
+    }
+
+
+def check_intents() -> None:
+    """Measure the intents as they are learned on prompts that are never learned."""
+    unseen = prompts("unseen")
+    found = [classifier.intents(one.text) for one in unseen]
+    each = []
+    for intent in INTENTS:
+        wanted = np.array([intent in one.intents for one in unseen])
+        told = np.array([one[intent] >= classifier.INTENDED for one in found])
+        each.append(2 * (wanted & told).sum() / max(1, wanted.sum() + told.sum()))
+        print(f"intents, {intent}: F1 {each[-1]:.3f}, missed {(wanted & ~told).sum()} of "
+              f"{wanted.sum()}")  # fmt: skip
+    print(f"intents, never learned: macro F1 {np.mean(each):.3f} of {len(unseen)}")
+
+
 def check(head: Head) -> None:
     """Measure on files left out, several together."""
     known = lines(head)
@@ -380,16 +435,19 @@ def figures(scores: Vectors, labels: Vectors) -> str:
 
 def main() -> None:
     """Write the weights, or measure; of the heads that are named, else of all."""
-    names = {*LABELS, TOPIC}.intersection(sys.argv) or {*LABELS, TOPIC}
+    every = {*LABELS, TOPIC, INTENT}
+    names = every.intersection(sys.argv) or every
     heads: list[Head] = [head for head in LABELS if head in names]
     if "--check" in sys.argv:
         for head in heads:
             check(head)
         if TOPIC in names:
             check_topics()
+        if INTENT in names:
+            check_intents()
         return
     learned: dict[str, Any] = {}
-    if len(names) <= len(LABELS):
+    if names < every:
         with np.load(WEIGHTS) as known:
             learned = {name: known[name] for name in known.files}
     learned["trained with"] = np.array(classifier.trained_with())
@@ -397,6 +455,8 @@ def main() -> None:
         learned |= {f"{head}/{name}": array for name, array in learn(head).items()}
     if TOPIC in names:
         learned |= {f"{TOPIC}/{name}": array for name, array in learn_topics().items()}
+    if INTENT in names:
+        learned |= {f"{INTENT}/{name}": array for name, array in learn_intents().items()}
     np.savez_compressed(WEIGHTS, **learned)
 
 

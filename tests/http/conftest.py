@@ -15,7 +15,11 @@ from tests.box import Box
 from tests.conftest import sealed
 from tests.http.remote import PASSWORD, Remote
 
-GENEROUS = {"ONEIRO_ACCESS_READS": "0", "ONEIRO_ACCESS_WRITES": "0", "ONEIRO_MCP_TOOLS": "history"}
+GENEROUS = {
+    "ONEIRO_ACCESS_READS": "0",
+    "ONEIRO_ACCESS_WRITES": "0",
+    "ONEIRO_MCP_TOOLS": "history graph",
+}
 
 
 def make_box(folder: Path, **env: str) -> Box:

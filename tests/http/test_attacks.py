@@ -57,6 +57,7 @@ def arguments(tool: str, ident: str) -> dict[str, Any]:
         "forget": {"id": ident},
         "reflect": {"highlights": f"We spoke of {time.time_ns()} lamps."},
         "recall_story": {"id": ident}, "restore": {"id": ident},
+        "graph": {"name": ident}, "context": {"request": "Which harbour is it?"},
     }  # fmt: skip
     return good[tool]
 

@@ -26,6 +26,8 @@ CONFIGURATIONS: tuple[list[str], ...] = (
     ["history"],
     ["dreams"],
     ["history", "dreams"],
+    ["graph"],
+    ["dreams", "graph", "history"],
     ["dreams", "history"],
 )
 Request = tuple[str, dict[str, Any]]

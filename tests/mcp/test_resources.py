@@ -48,7 +48,7 @@ def test_what_there_is(speak: Speak) -> None:
             prompts = {
                 prompt.name: prompt for prompt in (await found.client.list_prompts()).prompts
             }
-            assert set(prompts) == {"orient", "remember-this", "reflect-on-session"}
+            assert set(prompts) == {"context", "orient", "remember-this", "reflect-on-session"}
             orient = await found.client.get_prompt("orient", {"context": "bees"})
             assert getattr(orient.messages[0].content, "text", "").startswith("Now: 20")
             tea = await found.client.get_prompt("remember-this", {"text": "Tea at five."})

@@ -1,4 +1,4 @@
-"""recall, show, list, graph, reframe, forget, restore, orient, flags, ratify."""
+"""recall, show, list, context, graph, reframe, forget, restore, orient, flags, ratify."""
 
 from __future__ import annotations
 
@@ -103,6 +103,33 @@ def list_(face: Face, limit: int, **filters: Any) -> Output:
     rest = found["total"] - len(found["results"])
     more = f"\n{rest} more are not shown" if rest > 0 and not any(filters.values()) else ""
     return Output((render.rows(found["results"], face.style) or "no memories") + more, found)
+
+
+@command("context")
+@click.argument("prompt", nargs=-1)
+@click.option("--budget", type=int, metavar="TOKENS", help="Tokens at most (context.tokens).")
+@click.option("--project", help="What was learned there goes first.")
+@click.option("--trace", is_flag=True, help="Also the steps that led to it, and their time.")
+@click.option("--fast", is_flag=True, help="Do not wait for the embedding model.")
+def context_(
+    face: Face,
+    prompt: tuple[str, ...],
+    budget: int | None,
+    project: str | None,
+    trace: bool,
+    fast: bool,
+) -> Output:
+    """All that bears on a prompt, as a model is given it: what every session needs, rules that
+    apply, whom it names, procedures, what is known, what happened."""
+    said = words(face, prompt)
+    found = face.ops.context(prompt=said, tokens=budget, project=project, fast=fast, trace=trace)
+    text = safe(found["text"]) or "nothing bears on it"
+    steps = [
+        f"{step['ms']:8.1f} ms  {line(step['tool'])}  {' '.join(map(render.short, step['found']))}"
+        for step in found.get("trace", ())
+    ]
+    told = [text, "", *steps] if steps else [text]
+    return Output("\n".join(told), found, render.gaps(found))
 
 
 @command("graph")

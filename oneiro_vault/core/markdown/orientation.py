@@ -203,6 +203,15 @@ def estimate(text: str) -> int:
     return wide + sum((len(word) + 3) // 4 for word in re.findall(r"[^\s\u2e80-\U0010ffff]+", text))
 
 
+def at_most(text: str) -> int:
+    """More tokens than tokenizers make of a text: a word costs one per three characters, a digit, a
+    mark and a wide character one each."""
+    words = re.findall(r"[A-Za-z]+", text)
+    others = sum(not (c.isspace() or (c.isascii() and c.isalpha())) for c in text)
+    wide = sum(len(c.encode("utf-8", "replace")) - 1 for c in text if ord(c) > 0x7F)
+    return others + wide + sum((len(word) + 2) // 3 for word in words) + text.count("\n")
+
+
 def shorten(text: str, tokens: int, count: Counter = estimate, keep: str = "oldest") -> str:
     """Cut at lines and sentences to at most `tokens`, with `…` where words are missing. `keep`:
     which end survives, `oldest` (the start) or `newest`; "" when not even one sentence fits."""

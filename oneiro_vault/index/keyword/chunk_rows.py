@@ -94,8 +94,8 @@ def _some(db: sqlite3.Connection) -> int:
 def of(db: sqlite3.Connection, keys: Collection[int]) -> Iterator[Shape]:
     """The shapes of these notes, from their indexed bodies."""
     bodies = note_rows.bodies(db, keys)
-    query = """SELECT key, path, title, coalesce(nullif(created, ''), timestamp), language FROM
-        notes
+    query = """SELECT key, path, trim(title || ' ' || "trigger"),
+                      coalesce(nullif(created, ''), timestamp), language FROM notes
                WHERE key IN (SELECT value FROM json_each(?))"""
     for key, path, title, created, language in db.execute(
         query, (json.dumps(list(keys)),)

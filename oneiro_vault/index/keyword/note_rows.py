@@ -295,7 +295,7 @@ def _own(found: Memory, language: str) -> tuple[str, str, str, str]:
     tags = " ".join((*found.tags, *found.aliases)) if found.tags or found.aliases else ""
     return (
         segment(title, language),
-        segment(description, language),
+        segment(" ".join(filter(None, (description, found.trigger))), language),
         segment(tags, language),
         segment(found.body, language),
     )

@@ -540,7 +540,7 @@ def _shown(relation: str, row: Row) -> answers.Linked:
 def _where(filters: Filters) -> tuple[str, list[object]]:
     parts: list[str] = ["1"]
     values: list[object] = []
-    for name in ("type", "status", "session", "project", "source"):
+    for name in ("type", "kind", "status", "session", "project", "source"):
         wanted = _several(getattr(filters, name))
         if wanted:
             parts.append(f"{name} IN (SELECT value FROM json_each(?))")

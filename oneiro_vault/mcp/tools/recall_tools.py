@@ -1,11 +1,11 @@
 """The tools that look, quoting what they answer; and two sets that are off unless `mcp.tools` names
 them: `history`, where a memory came from, and the way back; `dreams`, questions that wait for a
-judge."""
+judge; `graph`, what is connected, and what bears on a request."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
@@ -165,6 +165,60 @@ def _step(found: answers.LogEntry) -> str:
     who = found.get("actor") or found.get("author")
     facts = map(formatting.one_line, (found["when"], what, who, found.get("reason")))
     return f"- {' · '.join(filter(None, facts))}"
+
+
+@dataclass
+class Connecting:
+    """Tools that follow relations and gather what bears on a request, over one desk."""
+
+    desk: Desk
+
+    def tools(self) -> list[VaultTool]:
+        """In the order in which a model meets them."""
+        return [tool(self.context, reads=True), tool(self.graph, reads=True)]
+
+    async def context(
+        self, ctx: Ctx, request: str, tokens: Annotated[int, Field(ge=100, le=8_000)] = 1_200
+    ) -> CallToolResult:
+        """All that bears on a request in one budget: standing orientation, rules, whom it names,
+        procedures, what is known, what happened."""
+        found = await self.desk.by_meaning(
+            lambda fast: self.desk.ask(ctx).context(prompt=request, tokens=tokens, fast=fast)
+        )
+        told = [f"Now: {self.desk.now()}", found["text"] or formatting.NOTHING]
+        ids = [one for some in found["sections"].values() for one in some]
+        return answer("\n".join([*told, *formatting.less(found.get("degraded"))]), ids=ids)
+
+    async def graph(
+        self,
+        ctx: Ctx,
+        name: str,
+        to: Annotated[str, Field(description="Then: the shortest way there")] = "",
+        relation: Annotated[str, Field(description="works_for, or a category: social")] = "",
+        depth: Annotated[int, Field(ge=1, le=4)] = 1,
+    ) -> CallToolResult:
+        """Whom and what a person, project or thing is connected with, since when, and by which
+        memory.
+        Example: {"name": "WOBS", "relation": "employs"}"""
+        found = await self.desk.ask(ctx).graph(
+            name=name,
+            to=to or None,
+            relation=relation,
+            depth=max(depth, 4) if to else depth,
+            limit=40,
+        )
+        names = {node["ref"]: node["name"] for node in found["nodes"]}
+        lines = [_tie(edge, names) for edge in found["edges"]]
+        told = [f"Now: {self.desk.now()}", PREFACE, *(lines or [formatting.NOTHING])]
+        told += [f"{found['left']} more are not shown."] if found["left"] else []
+        return answer("\n".join(told), ids=[str(n["id"]) for n in found["nodes"] if n["id"]])
+
+
+def _tie(edge: answers.GraphEdge, names: Mapping[str, str]) -> str:
+    ends = [formatting.one_line(names[edge[end]]) for end in ("source", "target")]
+    dates = " ".join(f"{word} {edge[word]}" for word in ("since", "until") if edge[word])
+    facts = " · ".join(filter(None, (dates, edge["by"])))
+    return f"- {ends[0]} {formatting.one_line(edge['relation'])} {ends[1]} ({facts})"
 
 
 Answers: TypeAlias = Annotated[Json | str, WithJsonSchema({"type": "object"})]

@@ -1,5 +1,5 @@
 """The set `dreams`: a connected model judges what the loops ask, and sees nothing but quoted
-notes."""
+notes. The set `graph`: it follows relations, and gathers what bears on a request."""
 
 from __future__ import annotations
 
@@ -95,5 +95,29 @@ def test_an_answer_that_names_what_was_not_shown_is_refused_at_once(app: App, er
                 assert says in words(done)
                 assert "still waits" in words(done)
             assert ident in await found.said("dream_next")
+
+    run(talk())
+
+
+def test_a_model_follows_relations(app: App, era: str) -> None:
+    items = [
+        {"type": "entity", "title": "Peter Novak", "text": "Writes.\n\n- works_for [[WOBS]]"},
+        {"type": "entity", "title": "WOBS", "text": "Does link building."},
+        {"text": "Always check the articles of WOBS twice.", "kind": "instruction"},
+    ]
+    app.call("remember", {"items": items})
+
+    async def talk() -> None:
+        async with connected(server_over(app, sets=["graph"]), era) as found:
+
+            async def graph(**asked: str) -> str:
+                return words(await found.client.call_tool("graph", asked))
+
+            assert "- Peter Novak works_for WOBS (since 2" in await graph(name="peter")
+            assert "- Peter Novak works_for WOBS" in await graph(name="WOBS", to="Peter Novak")
+            assert "nothing here is about" in await graph(name="Nobody")
+            beside = await found.said("context", request="Is Peter done with the articles?")
+            assert "## Who and what is named" in beside
+            assert "- works_for WOBS" in beside
 
     run(talk())

@@ -228,7 +228,7 @@ def test_an_unknown_prompt_is_no_fault_of_ours(era: str, caplog: pytest.LogCaptu
         async with connected(build(Calls()), era) as found:
             with pytest.raises(
                 MCPError,
-                match=r"there is no prompt 'dance'\. One of: orient, reflect-on-session, "
+                match=r"there is no prompt 'dance'\. One of: context, orient, reflect-on-session, "
                 r"remember-this",
             ) as caught:
                 await found.client.get_prompt("dance", {})

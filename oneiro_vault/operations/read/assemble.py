@@ -1,0 +1,256 @@
+"""What is put before a model with a person's words: whom they name, the rules and procedures that
+apply, what is known and what happened, in one budget of tokens; or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
+
+from oneiro_vault import answers
+from oneiro_vault.api import Progress
+from oneiro_vault.core.markdown.orientation import LIMIT, at_most, estimate, shorten, units
+from oneiro_vault.core.markdown.quoting import PREFACE, escape, quote
+from oneiro_vault.core.text.query import analyse, fts_expression
+from oneiro_vault.core.time import date_ranges as dates
+from oneiro_vault.errors import EmbedderProblem, InvalidInput, shown
+from oneiro_vault.index.base import Row, Vectors
+from oneiro_vault.index.keyword.edge_rows import In
+from oneiro_vault.operations.read import orient
+from oneiro_vault.operations.read.recall_show import check_text
+from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.recall import sections
+from oneiro_vault.recall.gather import NEAR, Gather, Gathered
+from oneiro_vault.recall.graph_walk import Graph
+from oneiro_vault.recall.request import LIVE
+from oneiro_vault.recall.search import Search
+from oneiro_vault.recall.sections import Piece
+
+_LONGEST: Final = 4_000
+"""Characters of a prompt that are asked about: what comes after is a log or a file."""
+_WHOLE: Final = 200
+"""Tokens up to which a note is shown as a whole; of a longer one the passage that fits."""
+_BESIDE: Final = 60
+"""The same of an entity."""
+_MARK: Final = "…"
+
+
+def context(
+    house: House,
+    prompt: str,
+    tokens: int | None = None,
+    project: str | None = None,
+    fast: bool = False,
+    trace: bool = False,
+    progress: Progress = quiet,
+) -> answers.Assembled:
+    """All that stands beside a prompt, in at most `tokens`: orientation, rules, whom it names,
+    procedures, what is known, what happened. Reinforces nothing. `fast` never waits for the
+    embedding model; `trace`: the steps that led to it."""
+    check_text(prompt, project)
+    tokens = house.settings["context.tokens"] if tokens is None else tokens
+    if tokens < 0:
+        raise InvalidInput(f"tokens must be a whole number, 0 or more, not {shown(tokens)}")
+    behind = house.converge()
+    query = prompt[:_LONGEST]
+    vector, degraded = house.query_vector(query, wait=not fast, progress=progress)
+    work = _Assembly(house, query, vector, project)
+    intents = _intents(query)
+    found = work.gathered(intents, lambda _: True)
+    pieces = [*work.pieces(found), *_orientation(house)]
+    room = tokens - sections.overhead(PREFACE, True, at_most)
+    kept = sections.fitted(pieces, room, sections.shares(house.settings["context.shares"]))
+    answer: answers.Assembled = {
+        "schema": 1,
+        "text": sections.text(kept, PREFACE, True),
+        "intents": list(intents),
+        "sections": _listed(kept),
+        "ambiguous": {
+            name: [{"id": row.handle, "title": row.title} for row in rows]
+            for name, rows in found.ambiguous.items()
+        },
+        "tokens": at_most(sections.text(kept, PREFACE, True)),
+        "degraded": degraded,
+        "behind": behind,
+    }
+    if trace:
+        answer["trace"] = [
+            {
+                "tool": step.tool,
+                "asked": step.asked,
+                "found": list(step.found),
+                "ms": round(1000 * step.seconds, 1),
+            }
+            for step in found.steps
+        ]
+    return answer
+
+
+def inject(
+    house: House,
+    prompt: str,
+    tokens: int | None = None,
+    session: str | None = None,
+    known: Sequence[str] = (),
+    project: str | None = None,
+) -> answers.Injected:
+    """The memories that bear on a prompt beyond doubt, quoted, in at most `tokens`; `text` is empty
+    when none does. Reinforces nothing. An empty prompt only says that a conversation begins.
+
+    What is in the conversation already stays out: memories of that `session`, and those whose ids
+    are `known`. So do captures: a prompt would get its own earlier wording back.
+    """
+    tokens = house.settings["inject.tokens"] if tokens is None else tokens
+    if tokens < 0:
+        raise InvalidInput(f"tokens must be a whole number, 0 or more, not {shown(tokens)}")
+    house.attend()
+    query = prompt[:_LONGEST]
+    if not tokens or not analyse(query).words:
+        return _injected([], None)
+    behind = house.converge()
+    vector, degraded = house.query_vector(query, wait=False)
+    work = _Assembly(house, query, vector, project)
+    given = set(known)
+    found = work.gathered(
+        (),
+        lambda row: row.handle not in given and not (session and row.session == session),
+    )
+    share = {**sections.shares(house.settings["context.shares"]), "orientation": 0.0}
+    room = tokens - sections.overhead(PREFACE, False, at_most)
+    return _injected(_within(sections.fitted(work.pieces(found), room, share)), degraded, behind)
+
+
+def _intents(query: str) -> Sequence[str]:
+    from oneiro_vault.classify.classifier import INTENDED, intents  # as in `drafts`
+
+    if not query.strip():
+        return ()
+    try:
+        return [name for name, likely in intents(query).items() if likely >= INTENDED]
+    except EmbedderProblem:  # what is sure comes all the same
+        return ()
+
+
+class _Assembly:
+    """One prompt over the living index."""
+
+    def __init__(
+        self, house: House, query: str, vector: Vectors | None, project: str | None
+    ) -> None:
+        self._house, self._query, self._vector, self._project = house, query, vector, project
+
+    def gathered(self, intents: Collection[str], admits: Callable[[Row], bool]) -> Gathered:
+        """The candidates of all sections but the orientation."""
+        from oneiro_vault.classify.classifier import looks_back  # as in `drafts`
+
+        house, past = self._house, looks_back(self._query)
+        ledger = house.remembered()
+        gather = Gather(
+            house.index,
+            Search(house.index, ledger, house.weights),
+            Graph(house.index, In(LIVE, dates.iso(ledger.now))),
+            self._query,
+            self._vector,
+            lambda row: _speaks(row, past) and admits(row),
+        )
+        wanted = [name for name in sections.SHARES if name != "orientation"]
+        if not self._query.strip():
+            wanted = []
+        return gather.run(wanted, intents, past=past, project=self._project or "")
+
+    def pieces(self, found: Gathered) -> list[Piece]:
+        """The candidates as they are shown, and what is to be asked about."""
+        words = self._words([one.row for one in found.candidates])
+        pieces = [_several(name, rows) for name, rows in found.ambiguous.items()]
+        for one in found.candidates:
+            body = words[one.row.handle]
+            if one.section == "people":
+                body = shorten(body, _BESIDE if one.score < NEAR else _WHOLE) or body[:0]
+            said = "\n".join(filter(None, (body, *one.lines)))
+            if said.strip():
+                shown_ = _quoted(one.row, said)
+                cost = at_most(shown_) + 1
+                pieces.append(
+                    Piece(one.section, one.row.handle, shown_, one.score, cost, one.needs)
+                )
+        return pieces
+
+    def _words(self, rows: Sequence[Row]) -> Mapping[str, str]:
+        """Handle -> what is shown of a note: all, or the passage that fits."""
+        index = self._house.index
+        keys = [row.key for row in rows]
+        bodies = index.bodies(keys)
+        long = [key for key in keys if estimate(bodies.get(key, "")) > _WHOLE]
+        spans: Mapping[int, tuple[int, int]] = {}
+        if long:
+            spans = index.best_passages(fts_expression(index.terms(self._query)), long)
+            if self._vector is not None:
+                spans = {**spans, **index.nearest_passages(self._vector, long)}
+        found: dict[str, str] = {}
+        for row in rows:
+            whole = bodies.get(row.key, "")
+            start, end = spans.get(row.key, (0, len(whole)))
+            words = whole[start:end].strip()
+            cut = f"{words}\n{_MARK}" if len(words) < len(whole.strip()) else words
+            found[row.handle] = (shorten(cut, _WHOLE) or row.description) if cut else ""
+        return found
+
+
+def _speaks(row: Row, past: bool) -> bool:
+    of_use = row.status == "active" or (past and row.status == "superseded")
+    return of_use and row.type != "orientation"
+
+
+def _quoted(row: Row, words: str) -> str:
+    title = row.title.removesuffix("…").strip()
+    head = "" if " ".join(words.split()).lstrip("#>-* ").startswith(title) else f"{row.title}\n"
+    return quote(
+        head + words,
+        id=row.handle,
+        created=row.created[:10],
+        trust=row.trust,
+        source=row.source,
+        replaced_by=row.superseded_by,
+    )
+
+
+def _several(name: str, rows: Sequence[Row]) -> Piece:
+    which = ", ".join(f"{row.title} ({row.handle})" for row in rows)
+    words = escape(" ".join(f"{name} may be {which}: which one is meant is not known.".split()))
+    return Piece("people", f"name:{name}", words, 1.0, at_most(words) + 1)
+
+
+def _orientation(house: House) -> list[Piece]:
+    blocks = orient.rendered(house, LIMIT).blocks
+    return [
+        Piece("orientation", one.id or one.path, text, 1 - at / 100, at_most(text) + 1)
+        for at, one in enumerate(blocks)
+        if (text := one.text.strip())
+    ]
+
+
+def _listed(kept: Sequence[Piece]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for piece in kept:
+        found.setdefault(piece.section, []).append(piece.id)
+    return found
+
+
+def _within(kept: Sequence[Piece]) -> list[Piece]:
+    room = LIMIT - len(PREFACE)
+    found: list[Piece] = []
+    for piece in kept:
+        size = units(piece.text) + 1
+        if size <= room:
+            found.append(piece)
+            room -= size
+    return found
+
+
+def _injected(kept: Sequence[Piece], degraded: str | None, behind: int = 0) -> answers.Injected:
+    return {
+        "schema": 1,
+        "text": sections.text(kept, PREFACE, False),
+        "ids": [piece.id for piece in kept if not piece.id.startswith("name:")],
+        "degraded": degraded,
+        "behind": behind,
+    }
