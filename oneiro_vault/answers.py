@@ -114,6 +114,16 @@ class RememberedRow(TypedDict):
     near: NotRequired[Titled | None]
 
 
+class Corrected(Answer):
+    """`correct`: what holds now, and what it replaced."""
+
+    id: str
+    path: str
+    title: str
+    replaced: Titled
+    commit: str | None
+
+
 class Rejected(TypedDict):
     """What was not stored: its position in the list that was given."""
 

@@ -21,6 +21,15 @@ class Operations:
         near: bool = False,
         progress: Progress | None = None,
     ) -> answers.Remembered: ...
+    def correct(
+        self,
+        *,
+        text: str,
+        id: str | None = None,
+        valid_from: str | None = None,
+        actor: str = "user",
+        progress: Progress | None = None,
+    ) -> answers.Corrected: ...
     def reframe(
         self,
         *,
@@ -234,6 +243,15 @@ class AsyncCalls:
         near: bool = False,
         progress: Progress | None = None,
     ) -> answers.Remembered: ...
+    async def correct(
+        self,
+        *,
+        text: str,
+        id: str | None = None,
+        valid_from: str | None = None,
+        actor: str = "user",
+        progress: Progress | None = None,
+    ) -> answers.Corrected: ...
     async def reframe(
         self,
         *,

@@ -15,6 +15,7 @@ from oneiro_vault.cli.context import Face
 GROUPS: Final[dict[str, dict[str, str]]] = {
     "Every day": {
         "init": "init", "demo": "demo", "remember": "remember",
+        "correct": "remember",
         "recall": "memories", "graph": "memories", "context": "memories",
         "show": "memories", "list": "memories", "reframe": "memories",
         "forget": "memories",

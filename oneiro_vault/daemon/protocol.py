@@ -38,8 +38,8 @@ READS = frozenset(
 )
 """Operations that change nothing: safe to repeat, and run beside a long write."""
 HOT = frozenset(
-    "recall show list log why blame diff stats status orient remember reframe forget restore undo "
-    "runs context graph".split()
+    "recall show list log why blame diff stats status orient remember correct reframe forget "
+    "restore undo runs context graph".split()
 )
 """Commands the owner can run for a client, given nothing but the command line."""
 

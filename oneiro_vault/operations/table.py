@@ -116,6 +116,7 @@ class Op:
 
 OPS: Final[dict[str, Op]] = {
     "remember": Op(write.remember),
+    "correct": Op(write.correct),
     "reframe": Op(write.reframe),
     "forget": Op(write.forget),
     "restore": Op(write.restore),

@@ -46,6 +46,9 @@ from oneiro_vault.settings.definitions import load
 @click.option("--importance", type=float, help="0 to 1.")
 @click.option("--path", help="Where in the vault the note goes.")
 @click.option(
+    "--replaces", multiple=True, metavar="ID", help="A memory that holds no longer; repeatable."
+)
+@click.option(
     "--image",
     "images",
     multiple=True,
@@ -70,13 +73,14 @@ def remember_(
     tags: tuple[str, ...],
     about: tuple[str, ...],
     images: tuple[str, ...],
+    replaces: tuple[str, ...],
     again: bool,
     from_jsonl: str | None,
     ack: bool,
     **meta: Any,
 ) -> Output:
     """Remember TEXT, - (standard input), or what you write in your editor."""
-    item = {"tags": list(tags), "about": list(about), **meta}
+    item = {"tags": list(tags), "about": list(about), "replaces": list(replaces), **meta}
     item = {name: value for name, value in item.items() if value not in (None, [])}
     if images:
         face.at_home()
@@ -97,13 +101,28 @@ def remember_(
     return Output(f"Remembered {told}", found)
 
 
+@command("correct")
+@click.argument("text", nargs=-1)
+@click.option("--id", "ident", metavar="ID", help="What it corrects; otherwise that is found.")
+@click.option("--from", "valid_from", metavar="DATE", help="Since when it holds, if not now.")
+def correct_(
+    face: Face, text: tuple[str, ...], ident: str | None, valid_from: str | None
+) -> Output:
+    """Say what holds now: it replaces what the vault said of it, and the old words stay."""
+    found = face.ops.correct(text=words(face, text), id=ident, valid_from=valid_from)
+    old = found["replaced"]
+    told = f"{found['id']}  {line(found['title'])}\n  {found['path']}"
+    return Output(f"Remembered {told}\n  replaces {old['id']}  {line(old['title'])}", found)
+
+
 def _refuse_both(text: tuple[str, ...], item: Mapping[str, Any]) -> None:
     """Words beside a file of memories would be lost; what belongs to one cannot belong to each of
     many."""
     if text:
         raise click.UsageError("Give TEXT or --from-jsonl, not both. Nothing was stored.")
-    names = ("title", "description", "path", "images")
-    single = " and ".join(f"--{name.removesuffix('s')}" for name in names if name in item)
+    names = ("title", "description", "path", "images", "replaces")
+    options = {"images": "image"}
+    single = " and ".join(f"--{options.get(name, name)}" for name in names if name in item)
     if single:
         told = f"{single} cannot be the same for every line of --from-jsonl."
         raise click.UsageError(f"{told} Nothing was stored.")

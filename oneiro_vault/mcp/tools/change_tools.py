@@ -70,13 +70,15 @@ class Changing:
         tags: Tags = [],
         about: Annotated[list[str], Field(description="Names of whom or what it is about")] = [],
         when: Annotated[str, Field(description="Date, if not now")] = "",
+        replaces: Annotated[str, Field(description="Id of what holds no longer")] = "",
     ) -> CallToolResult:
         """Store one lasting fact, decision, event, preference or way of working, in words that need
         no context.
         Example: {"text": "Ana wants releases on Fridays: support is quiet then.",
         "about": ["Ana"]}"""
         item = {"text": text, **_described(title, summary, type, tags)}
-        return await self._store(ctx, {**item, "about": about, "created": when})
+        given = {"about": about, "created": when, "replaces": replaces}
+        return await self._store(ctx, {**item, **given})
 
     async def remember_with_image(
         self,
@@ -110,6 +112,7 @@ class Changing:
         found = done["results"][0]
         ident, title, near = found["id"], formatting.one_line(found["title"]), found["near"]
         told = f"Remembered as {ident} ({title})."
+        told += f" {given['replaces']} holds no longer." if given.get("replaces") else ""
         if found["duplicate_of"]:
             told = (
                 f"Known already as {ident} ({title}): nothing new was stored. If it says more "

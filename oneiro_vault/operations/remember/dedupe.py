@@ -1,4 +1,4 @@
-"""What a request to remember says that the vault knows already."""
+"""What a request to remember says that the vault knows already, and what it says is over."""
 
 from __future__ import annotations
 
@@ -7,15 +7,27 @@ from hashlib import sha256
 from typing import Final
 
 from oneiro_vault import answers
+from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import captured
+from oneiro_vault.core.text import corrections
 from oneiro_vault.core.text.equality import says_all
 from oneiro_vault.core.text.query import analyse, fts_expression
-from oneiro_vault.errors import InvalidInput
-from oneiro_vault.index.base import Row
+from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound
+from oneiro_vault.index.base import Filters, Row
 from oneiro_vault.operations.remember.drafts import KEPT, Draft
 from oneiro_vault.operations.runtime import House
+from oneiro_vault.recall.answer_order import LASTS
+from oneiro_vault.recall.passive import weigh
+from oneiro_vault.recall.request import Asked
+from oneiro_vault.recall.search import Search
 
+_CANDIDATES: Final = 12
+_MAY_BE: Final = 0.2
+_CLEAR: Final = 0.35
+_APART: Final = 0.1
+"""What has to speak for a memory (`passive.weigh`) that a text may correct, that it clearly does,
+and how far the next one must be behind."""
 _LOOKED_AT: Final = 8
 """Memories that hold all words of a new one and are compared with it: the shortest."""
 _DUPLICATE: Final = 0.85
@@ -140,6 +152,37 @@ def nearest(house: House, draft: Draft) -> Row | None:
         if row and row.status == "active" and row.type == kind and not captured(row)
     )
     return next(fitting, None)
+
+
+def corrected(house: House, text: str, progress: Progress) -> Row:
+    """The one memory that a text corrects: it says so itself, or is clearly the nearest that says
+    how things are. Raises AmbiguousId with those it may mean, NotFound where there is none."""
+    vector, _ = house.query_vector(text, wait=True, progress=progress)
+    filters = Filters(type=LASTS, status="active")
+    asked = Asked(text, _CANDIDATES, filters, captures=False, alike=True)
+    search = Search(house.index, house.remembered(), house.weights)
+    rows = [one.row for one in search.run(asked, vector) if not captured(one.row)]
+    bodies = house.index.bodies([row.key for row in rows])
+    said = [row for row in rows if corrections.corrects(text, bodies.get(row.key, "").strip())]
+    if len(said) == 1:
+        return said[0]
+    weights = weigh(house.index, text, vector, rows)
+    order = sorted(zip(weights, rows, strict=True), key=lambda one: -one[0])
+    near = [(weight, row) for weight, row in order if weight >= _MAY_BE]
+    if not near:
+        raise NotFound(
+            "nothing here says something of that",
+            kept=KEPT,
+            hint="`oneiro remember` stores it; `--replaces ID` names what it replaces.",
+        )
+    if near[0][0] >= _CLEAR and (len(near) == 1 or near[0][0] - near[1][0] >= _APART):
+        return near[0][1]
+    which = "; ".join(f"{row.handle} ({row.title})" for _, row in near[:4])
+    raise AmbiguousId(
+        f"which of these it corrects is not clear: {which}",
+        kept=KEPT,
+        hint="Name it: `oneiro correct --id ID TEXT`.",
+    )
 
 
 def _overlap(one: set[str], other: set[str]) -> float:

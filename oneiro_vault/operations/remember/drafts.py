@@ -16,6 +16,7 @@ from oneiro_vault.core.memory import STATUSES, TYPES, fingerprint
 from oneiro_vault.core.text.query import speaker_of
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import InvalidInput, UnreadableNote, UnsafePath, shown
+from oneiro_vault.index.base import Row
 from oneiro_vault.operations.remember import images
 from oneiro_vault.operations.runtime import House, new_id
 from oneiro_vault.vault.worktree.files import checked, hidden
@@ -40,6 +41,8 @@ class Draft:
     dated: bool = False
     session: str = ""
     pictures: list[images.Stored] = field(default_factory=list)
+    replaces: list[Row] = field(default_factory=list)
+    """Memories that hold no longer once this one is there."""
 
     def says(self, key: str) -> str:
         """What the frontmatter says under a key that holds a text, "" when it does not."""
@@ -71,7 +74,7 @@ def draft(house: House, item: Mapping[str, Any], actor: str) -> Draft:
     given = {
         key: _redacted(house, value)
         for key, value in item.items()
-        if key not in ("text", "path", "images") and value is not None
+        if key not in ("text", "path", "images", "replaces") and value is not None
     }
     checked = {key: fields.checked(key, value) for key, value in given.items()}
     meta = {
@@ -89,6 +92,12 @@ def draft(house: House, item: Mapping[str, Any], actor: str) -> Draft:
         "created" in meta,
         str(meta.get("session", "")),
     )
+    made.replaces = _replaced(house, item.get("replaces"), actor)
+    if made.replaces:
+        meta["supersedes"] = [row.id for row in made.replaces]
+        meta.setdefault("about", list(made.replaces[0].about))
+        if not meta["about"]:
+            del meta["about"]
     meta["type"] = checked_types(house, [meta.get("type", "semantic")], KEPT)[0]
     meta.setdefault("id", new_id())
     meta.setdefault("title", title_of(text))
@@ -104,6 +113,35 @@ def draft(house: House, item: Mapping[str, Any], actor: str) -> Draft:
         made.pictures = images.received(house, item["images"])
         made.body = images.shown_in(made.body, made.path, made.pictures)
     return made
+
+
+def _replaced(house: House, named: Any, actor: str) -> list[Row]:
+    """The memories that a request says it replaces. Raises InvalidInput for what may not be."""
+    if not named:
+        return []
+    if not isinstance(named, str | list | tuple):
+        raise InvalidInput(f"replaces must be an id or ids, not {shown(named)}", kept=KEPT)
+    rows = [house.resolve(str(one)) for one in ([named] if isinstance(named, str) else named)]
+    for row in rows:
+        if row.core and actor != "user":
+            raise InvalidInput(
+                f"{row.title} was ratified by a person",
+                kept=KEPT,
+                hint="Only a person may replace it; `reframe` proposes other words.",
+            )
+        if row.superseded_by:
+            raise InvalidInput(
+                f"{row.title} was replaced already",
+                kept=KEPT,
+                hint=f"What holds now is {row.superseded_by}: replace that.",
+            )
+        if not row.id:
+            raise InvalidInput(
+                f"{row.path} has no id of its own",
+                kept=KEPT,
+                hint=f"`oneiro adopt {row.path}` gives it one.",
+            )
+    return list({row.key: row for row in rows}.values())
 
 
 def _redacted(house: House, value: Any) -> Any:

@@ -14,7 +14,14 @@ from oneiro_vault.errors import InvalidInput, OneiroError, StaleMemory
 from oneiro_vault.errors import shown as quoted
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.remember import images
-from oneiro_vault.operations.remember.dedupe import Already, durable, nearest, repeated, shown
+from oneiro_vault.operations.remember.dedupe import (
+    Already,
+    corrected,
+    durable,
+    nearest,
+    repeated,
+    shown,
+)
 from oneiro_vault.operations.remember.drafts import (
     KEPT,
     Draft,
@@ -113,6 +120,7 @@ def _known(
     """Being remembered again is a use of a memory, unless a whole file of them is read once
     more."""
     already = Already(house, importing, taken)
+    drafts = {at: one for at, one in drafts.items() if not one.replaces}
     found, wrong = already.find(drafts)
     refused |= wrong
     if not importing and drafts and not found and not wrong:
@@ -181,7 +189,9 @@ def _stored(
     made = [drafts[position] for position in notes]
     titles = [one.says("title") for one in made]
     title = titles[0] if len(titles) == 1 else f"{len(titles)} memories"
-    operation = Operation("remember", title, actor, memories=tuple(one.id for one in made))
+    over = _superseding(house, made)
+    ids = (*(one.id for one in made), *(row.id for one in made for row in one.replaces))
+    operation = Operation("supersede" if over else "remember", title, actor, memories=ids)
     new = [picture for one in made for picture in one.pictures]
     pictures = images.writes(house, new) if new else []
     again = [
@@ -191,17 +201,61 @@ def _stored(
     ]
     events = [ledger.make(AGAIN, ident, house.vault.clock(), actor=actor) for ident in again]
     receipt = house.vault.apply(
-        [*notes.values(), *pictures], operation, events=events, progress=progress, each=True
+        [*notes.values(), *over, *pictures], operation, events=events, progress=progress, each=True
     )
     if not receipt.refused:
-        house.refresh([one.path for one in made])
+        house.refresh([*(one.path for one in made), *(write.path for write in over)])
         return receipt
     positions = list(notes)
     for number, error in receipt.refused.items():
         if number >= len(positions):
-            raise error  # a picture
+            raise error  # a picture, or what is replaced
     found = {positions[number]: error for number, error in receipt.refused.items()}
     return Receipt("", refused=found)
+
+
+def _superseding(house: House, made: Sequence[Draft]) -> list[Write]:
+    """What is replaced, its words as they were: by what, and until when it held."""
+    found: dict[str, Write] = {}
+    for one in made:
+        for row in one.replaces:
+            data, known = house.load(row)
+            changes: dict[str, object | None] = {
+                "status": "superseded",
+                "superseded_by": one.id,
+                "valid_until": known.valid_until or one.says("valid_from") or one.says("created"),
+            }
+            content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), changes))
+            found[row.path] = Write(row.path, content, sha256(data).hexdigest())
+    return list(found.values())
+
+
+def correct(
+    house: House,
+    text: str,
+    id: str | None = None,
+    valid_from: str | None = None,
+    actor: str = "user",
+    progress: Progress = quiet,
+) -> answers.Corrected:
+    """Store what holds now and replace what it corrects, in one commit; the old words stay. Without
+    an `id` the one memory that says the same of the same subject is found. Raises AmbiguousId when
+    several may be meant, NotFound when none is."""
+    body = body_of(text, house.settings["notes.indexed_bytes"])
+    house.converge()
+    row = house.resolve(id) if id else corrected(house, body.strip(), progress)
+    item = {"text": text, "type": row.type, "replaces": row.handle, "valid_from": valid_from}
+    kept = {"kind": row.kind, "project": row.project}
+    done = remember(house, [item | {k: v for k, v in kept.items() if v}], actor)
+    stored = done["results"][0]
+    return {
+        "schema": 1,
+        "id": stored["id"],
+        "path": stored["path"],
+        "title": stored["title"],
+        "replaced": {"id": row.handle, "title": row.title},
+        "commit": done["commit"],
+    }
 
 
 def _result(made: Draft, receipt: Receipt) -> answers.RememberedRow:

@@ -1,0 +1,122 @@
+"""What is said to hold now replaces what was: in one commit, the old words kept, each found in its
+time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oneiro_vault.app import App, init_vault
+from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound
+from oneiro_vault.settings.definitions import Settings
+from tests.month.life import Clock
+from tests.operations.conftest import Call, hits, stored
+
+CHANGES = [
+    ("Peter works on the Anderson order.", "No, Peter works on the Miller order now.", "which order does Peter work on?"),
+    ("The staging database is reset every night at two.", "The staging database is reset at four in the morning now.", "when is the staging database reset?"),
+    ("Ana prefers releases on Fridays.", "Ana prefers releases on Thursdays now.", "on which day does Ana prefer releases?"),
+    ("The office is in the Lindengasse.", "The office has moved to the Burggasse.", "where is the office?"),
+    ("Tom's piano lesson is on Mondays at five.", "Tom's piano lesson is on Wednesdays at half past four.", "when is Tom's piano lesson?"),
+    ("The rent of the workshop is 840 euros.", "The rent of the workshop is 910 euros from January on.", "what is the rent of the workshop?"),
+    ("Our dentist is Dr. Huber.", "Our dentist is Dr. Maier now, Huber has retired.", "who is our dentist?"),
+    ("The API rate limit is 100 requests a minute.", "The API rate limit is 250 requests a minute.", "what is the API rate limit?"),
+    ("Grandma lives with Aunt Rosa.", "Grandma lives in the home in Melk since the fall.", "where does Grandma live?"),
+    ("The backup goes to the NAS in the cellar.", "The backup goes to the object store, the NAS in the cellar is gone.", "where does the backup go?"),
+]  # fmt: skip
+MAY = 1_777_600_000.0
+JUNE = MAY + 40 * 86_400
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(MAY)
+
+
+@pytest.fixture
+def lived(tmp_path: Path, clock: Clock) -> Iterator[App]:
+    """A vault with the packaged model."""
+    init_vault(tmp_path / "vault")
+    settings = Settings({"disk.reserve": 0, "edits.quiet": 0.0})
+    with App.open(tmp_path / "vault", settings, clock=clock) as app:
+        yield app
+
+
+@pytest.mark.model
+def test_what_is_true_now_and_what_was_on_a_day(lived: App, clock: Clock) -> None:
+    def call(op: str, **params: Any) -> dict[str, Any]:
+        return lived.call(op, params)
+
+    old = [stored(call, before) for before, _, _ in CHANGES]
+    call("embed")
+    clock.now = JUNE
+    for (_, after, _), before in zip(CHANGES, old, strict=True):
+        done = call("correct", text=after)
+        assert done["replaced"]["id"] == before, after
+        entry = call("log", limit=1)["entries"][0]
+        assert (entry["op"], entry["commit"]) == ("supersede", done["commit"])
+        assert set(entry["memories"]) == {done["id"], before}
+    call("embed")
+    for (_, after, question), before in zip(CHANGES, old, strict=True):
+        row = call("recall", query=question)["results"][0]
+        assert after.rstrip(".").startswith(row["title"].rstrip("….")), question
+        then = call("recall", query=question, valid_at="2026-05-10")["results"][0]
+        assert then["id"] == before, question
+        known = call("show", id=before)
+        assert known["meta"]["status"] == "superseded"
+        assert known["body"].strip() == CHANGES[old.index(before)][0]
+
+
+def test_one_that_is_named_is_replaced(call: Call) -> None:
+    old = stored(call, "The boat is called Petrel.", about=["the boat"], kind="definitional")
+    done = call("correct", text="The boat is called Fulmar.", id=old[:6], valid_from="2026-04-01")
+    new = call("show", id=done["id"])["meta"]
+    assert list(new["supersedes"]) == [old]
+    assert (list(new["about"]), new["kind"]) == (["the boat"], "definitional")
+    was = call("show", id=old)["meta"]
+    assert (was["status"], was["superseded_by"]) == ("superseded", done["id"])
+    assert was["valid_until"].startswith("2026-04-01")
+    call("undo", commit=done["commit"])
+    assert call("show", id=old)["meta"]["status"] == "active"
+
+
+def test_remember_says_what_it_replaces(call: Call) -> None:
+    old = stored(call, "Ana wants the release on Fridays.")
+    new = stored(call, "Ana wants the release on Thursdays.", replaces=old)
+    assert hits(call, "when does Ana want the release?") == [new]
+    with pytest.raises(InvalidInput, match="replaced already"):
+        call("remember", items=[{"text": "Ana wants it on Mondays.", "replaces": [old]}])
+    with pytest.raises(NotFound):
+        call("remember", items=[{"text": "Ana wants it on Mondays.", "replaces": "zzzzzzzzzzzz"}])
+    with pytest.raises(InvalidInput, match="replaces must be"):
+        call("remember", items=[{"text": "Ana wants it on Mondays.", "replaces": 3}])
+
+
+def test_the_same_words_but_for_one_are_no_duplicate_then(call: Call) -> None:
+    old = stored(call, "The standup of the platform team begins at nine in the small room.")
+    new = stored(call, "The standup of the platform team begins at nine in the room.", replaces=old)
+    assert new != old
+    assert call("show", id=old)["meta"]["superseded_by"] == new
+
+
+def test_a_model_replaces_nothing_that_a_person_ratified(call: Call) -> None:
+    block = stored(call, "The person works at night.", type="orientation")
+    call("ratify", id=block)
+    with pytest.raises(InvalidInput, match="ratified by a person"):
+        call(
+            "remember",
+            items=[{"text": "The person works by day.", "replaces": block}],
+            actor="model",
+        )
+
+
+def test_in_doubt_it_asks(call: Call) -> None:
+    for room in ("blue", "green"):
+        stored(call, f"The {room} meeting room seats twelve people at one table.")
+    with pytest.raises(AmbiguousId, match=r"blue meeting room.*|green meeting room.*"):
+        call("correct", text="The meeting room seats sixteen people at one table.")
+    with pytest.raises(NotFound, match="nothing here says something of that"):
+        call("correct", text="Walnuts grow in Georgia.")
