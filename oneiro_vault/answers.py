@@ -114,6 +114,15 @@ class RememberedRow(TypedDict):
     near: NotRequired[Titled | None]
 
 
+class Fedback(Answer):
+    """`feedback`: whether a memory is held to be wrong now, and its strength."""
+
+    id: str
+    title: str
+    doubted: bool
+    strength: float
+
+
 class Corrected(Answer):
     """`correct`: what holds now, and what it replaced."""
 

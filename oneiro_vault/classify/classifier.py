@@ -53,7 +53,7 @@ work, home, people and health, and what they always want."""
 INTENTS: Final[tuple[Intent, ...]] = get_args(Intent)
 """What a person's prompt is for, of what a memory can help with (Octybot); several may hold, and
 often none does."""
-INTENDED: Final = 0.4
+INTENDED: Final = 0.35
 """Probability from which a prompt has an intent: each is learned as if it were as common as not."""
 SPEAKERS: Final = ("user", "assistant", "tool")
 """Whose sentence it is; anybody else counts as a user."""

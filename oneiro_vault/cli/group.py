@@ -20,7 +20,7 @@ GROUPS: Final[dict[str, dict[str, str]]] = {
         "show": "memories", "list": "memories", "reframe": "memories",
         "forget": "memories",
         "restore": "memories", "orient": "memories", "flags": "memories",
-        "ratify": "memories",
+        "ratify": "memories", "useful": "memories", "wrong": "memories",
         "capture": "programs", "status": "serve", "help": "guides",
     },
     "History": {

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
@@ -443,6 +443,10 @@ class House:
                 kind, ident = event.get("e"), str(event.get("id", ""))
                 if kind == "use":
                     found.setdefault(ident, Use()).add(str(event.get("t", "")))
+                    if event.get("why") == USEFUL:
+                        found[ident].doubted = False
+                elif kind == DOUBT:
+                    found.setdefault(ident, Use()).doubted = True
                 elif kind == "tombstone":
                     gone |= dict.fromkeys(filter(None, (ident, str(event.get("words", "")))), event)
                 elif kind == "purge":
@@ -476,6 +480,12 @@ class House:
         return self.remembered().strength(row)
 
 
+USEFUL: Final = "useful"
+"""Why of a use that somebody said helped."""
+DOUBT: Final = "doubt"
+"""Event of a memory that somebody said was wrong."""
+
+
 @dataclass(frozen=True)
 class Remembered:
     """Deliberate uses and the forgetting curve at one moment (`now`, epoch seconds)."""
@@ -499,9 +509,16 @@ class Remembered:
         use = self.uses.get(row.id)
         return len(use.days) if use is not None else 0
 
+    def doubted(self, row: Row) -> bool:
+        """Was it said to be wrong?"""
+        use = self.uses.get(row.id)
+        return use is not None and use.doubted
+
     def strength(self, row: Row) -> float:
         """Ebbinghaus strength, 0 to 1, from the last use or from when it was learned (`timestamp`),
-        which may be long after it happened."""
+        which may be long after it happened; nothing of what was said to be wrong."""
+        if self.doubted(row):
+            return 0.0
         return self.left(row.type, self.last(row), row.timestamp, self.days(row))
 
     def left(self, type_: str, last: float | None, timestamp: str, days: int) -> float:
@@ -531,6 +548,8 @@ class Use:
 
     days: set[str] = field(default_factory=set)
     last: float | None = None
+    doubted: bool = False
+    """Did somebody say that it was wrong, and nobody since that it was useful?"""
 
     def add(self, when: str) -> None:
         """Count one use at an RFC 3339 moment; an unreadable moment counts for nothing."""

@@ -144,6 +144,7 @@ OPS: Final[dict[str, Op]] = {
     "inject": Op(assemble.inject, reads_only=True),
     "orient": Op(orient.orient, reads_only=True),
     "get": Op(orient.get, reads_only=True),
+    "feedback": Op(orient.feedback),
     "flagged": Op(orient.flagged, reads_only=True),
     "resolve": Op(review.resolve),
     "ratify": Op(review.ratify),

@@ -40,6 +40,10 @@ class Ledger(Protocol):
         """How much of it is left, 0-1."""
         ...
 
+    def doubted(self, row: Row) -> bool:
+        """Was it said to be wrong?"""
+        ...
+
 
 @dataclass(frozen=True)
 class Asked:

@@ -316,6 +316,8 @@ class Search:
         )
         if row.handle in asked.without or not live or (captured(row) and not asked.captures):
             return False
+        if row.type == "entity" and row.source == "dream" and not asked.filters.type:
+            return False  # a profile quotes what answers by itself
         return not asked.passive or row.type != "orientation"
 
     def _evidence(
@@ -376,6 +378,7 @@ class Search:
         dated = answer.dated
         later = heirs(self.index, [notes[handle] for handle in order])
         order.sort(key=lambda one: bool(later.get(one)) and one in captures)
+        order.sort(key=lambda one: self.ledger.doubted(notes[one]))
         shown = captures.capped(order, shown)
         found = [
             Found(

@@ -132,6 +132,25 @@ def context_(
     return Output("\n".join(told), found, render.gaps(found))
 
 
+@command("useful")
+@click.argument("ident", metavar="ID")
+@click.option("--reason", help="What it helped with.")
+def useful_(face: Face, ident: str, reason: str | None) -> Output:
+    """Say that a memory helped: that keeps it from fading."""
+    found = face.ops.feedback(id=ident, useful=True, reason=reason or "")
+    return Output(f"Noted as useful: {line(found['title'])}", found)
+
+
+@command("wrong")
+@click.argument("ident", metavar="ID")
+@click.option("--reason", help="What is wrong with it.")
+def wrong_(face: Face, ident: str, reason: str | None) -> Output:
+    """Say that a memory is wrong: it comes last from then on, and nowhere unasked."""
+    found = face.ops.feedback(id=ident, useful=False, reason=reason or "")
+    told = f"Noted as wrong: {line(found['title'])}"
+    return Output(f"{told}\n  `oneiro correct --id {found['id']} TEXT` says what holds.", found)
+
+
 @command("graph")
 @click.argument("name")
 @click.argument("to", required=False)

@@ -23,7 +23,7 @@ from oneiro_vault.index.keyword.note_rows import handle_of
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.remember import images, write
-from oneiro_vault.operations.runtime import House, Remembered, quiet
+from oneiro_vault.operations.runtime import DOUBT, USEFUL, House, Remembered, quiet
 
 MOST: Final = 100
 """Ids, rows or updates in one request."""
@@ -180,6 +180,32 @@ def _in_full(house: House, row: Row, ledger: Remembered) -> answers.FullMemory:
             "notice": notice,
         },
     )
+
+
+def feedback(
+    house: House, id: str, useful: bool, reason: str = "", actor: str = "user"
+) -> answers.Fedback:
+    """Say of a memory that it helped, which keeps it from fading, or that it was wrong: it is
+    injected nowhere then and stands behind all others, until it is useful again. Its words stay."""
+    row = house.resolve(id)
+    if not row.id:
+        raise InvalidInput(
+            f"{row.path} has no id of its own",
+            hint=f"`oneiro adopt {row.path}` gives it one.",
+        )
+    kept = " ".join(reason.split())[:_QUESTION]
+    said = {"reason": kept} if kept and not house.vault.secrets.find(kept) else {}
+    if useful:
+        house.vault.use(row.id, "use", why=USEFUL, actor=actor, **said)
+    else:
+        house.vault.use(row.id, DOUBT, actor=actor, **said)
+    return {
+        "schema": 1,
+        "id": row.id,
+        "title": row.title,
+        "doubted": not useful,
+        "strength": round(house.remembered().strength(row), 4),
+    }
 
 
 def note_use(house: House, row: Row, ledger: Remembered) -> None:

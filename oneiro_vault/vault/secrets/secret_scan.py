@@ -576,8 +576,9 @@ def _secret_of(match: re.Match[str]) -> tuple[int, int]:
 
 
 _LOADING: Final = Lock()
-"""The library's modules import each other in a circle. Under load a run of the tests once found half
-of it, most likely by two threads that loaded it at once; it could not be brought about again."""
+"""The library's modules import each other in a circle. Under load a run of the tests once found
+half of it, most likely by two threads that loaded it at once; it could not be brought about
+again."""
 
 
 def _library() -> Mapping[str, tuple[re.Pattern[str], ...]]:
