@@ -114,6 +114,57 @@ class RememberedRow(TypedDict):
     near: NotRequired[Titled | None]
 
 
+class Cited(TypedDict):
+    """A principle or a case that bears on a decision: its words that do, how it `ended` (`well`,
+    `badly`, `open`, "" for what has no outcome), and what became of it."""
+
+    id: str
+    title: str
+    kind: str
+    created: str
+    words: str
+    outcome: str
+    ended: str
+    trust: str
+    then: list[Titled]
+
+
+class Consulted(Answer):
+    """`consult`."""
+
+    principles: list[Cited]
+    precedents: list[Cited]
+    counter: list[Cited]
+
+
+class Pondered(Answer):
+    """`ponder`: one of so many; on how many days it was looked at."""
+
+    id: str
+    title: str
+    created: str
+    body: str
+    uses: int
+    of: int
+
+
+class Influencing(TypedDict):
+    """How often a principle was looked at (by month, `YYYY-MM`) and called useful or wrong."""
+
+    id: str
+    title: str
+    uses: int
+    useful: int
+    wrong: int
+    months: dict[str, int]
+
+
+class Influence(Answer):
+    """`influence`."""
+
+    results: list[Influencing]
+
+
 class Fedback(Answer):
     """`feedback`: whether a memory is held to be wrong now, and its strength."""
 

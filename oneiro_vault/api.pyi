@@ -159,6 +159,26 @@ class Operations:
     def feedback(
         self, *, id: str, useful: bool, reason: str = "", actor: str = "user"
     ) -> answers.Fedback: ...
+    def consult(
+        self,
+        *,
+        decision: str,
+        context: str | None = None,
+        concept: str | Sequence[str] = (),
+        limit: int = 3,
+        progress: Progress | None = None,
+    ) -> answers.Consulted: ...
+    def learn(
+        self,
+        *,
+        text: str,
+        title: str | None = None,
+        concepts: Sequence[str] = (),
+        about: Sequence[str] = (),
+        actor: str = "user",
+    ) -> answers.Remembered: ...
+    def ponder(self, *, concept: str | None = None) -> answers.Pondered: ...
+    def influence(self) -> answers.Influence: ...
     def flagged(self, *, limit: int = 20) -> answers.Flagged: ...
     def resolve(self, *, id: str, reason: str = "", actor: str = "user") -> answers.Resolved: ...
     def ratify(
@@ -386,6 +406,26 @@ class AsyncCalls:
     async def feedback(
         self, *, id: str, useful: bool, reason: str = "", actor: str = "user"
     ) -> answers.Fedback: ...
+    async def consult(
+        self,
+        *,
+        decision: str,
+        context: str | None = None,
+        concept: str | Sequence[str] = (),
+        limit: int = 3,
+        progress: Progress | None = None,
+    ) -> answers.Consulted: ...
+    async def learn(
+        self,
+        *,
+        text: str,
+        title: str | None = None,
+        concepts: Sequence[str] = (),
+        about: Sequence[str] = (),
+        actor: str = "user",
+    ) -> answers.Remembered: ...
+    async def ponder(self, *, concept: str | None = None) -> answers.Pondered: ...
+    async def influence(self) -> answers.Influence: ...
     async def flagged(self, *, limit: int = 20) -> answers.Flagged: ...
     async def resolve(
         self, *, id: str, reason: str = "", actor: str = "user"

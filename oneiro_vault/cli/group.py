@@ -28,6 +28,10 @@ GROUPS: Final[dict[str, dict[str, str]]] = {
         "diff": "history", "undo": "history",
         "strength": "history", "pr-summary": "maintenance",
     },
+    "Wisdom": {
+        "consult": "history", "learn": "history", "ponder": "history",
+        "influence": "history",
+    },
     "Dreams and review": {
         "dream": "dream", "runs": "dream", "review": "dream",
         "schedule": "dream",

@@ -33,13 +33,13 @@ LEAVING = 410
 
 READS = frozenset(
     "recall show list log why blame diff stats settings status check watch orient get flagged "
-    "image stamps complete reports captures inject context graph browse runs review pr_summary "
-    "dream_next strength".split()
+    "image stamps complete reports captures inject context graph consult ponder influence browse "
+    "runs review pr_summary dream_next strength".split()
 )
 """Operations that change nothing: safe to repeat, and run beside a long write."""
 HOT = frozenset(
     "recall show list log why blame diff stats status orient remember correct reframe forget "
-    "restore undo runs context graph".split()
+    "restore undo runs context graph consult learn ponder".split()
 )
 """Commands the owner can run for a client, given nothing but the command line."""
 

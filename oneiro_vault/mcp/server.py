@@ -22,7 +22,13 @@ from oneiro_vault.mcp import formatting, resources
 from oneiro_vault.mcp.request_context import PATIENCE, Call, Desk, Samplers, caller_of
 from oneiro_vault.mcp.resources import Listen, Updates, asked_for
 from oneiro_vault.mcp.tools.change_tools import Changing
-from oneiro_vault.mcp.tools.recall_tools import Connecting, Dreaming, History, Recalling
+from oneiro_vault.mcp.tools.recall_tools import (
+    Connecting,
+    Dreaming,
+    History,
+    Recalling,
+    Weighing,
+)
 from oneiro_vault.mcp.tools.tool import VaultTool, advice
 
 
@@ -99,6 +105,7 @@ SETS: Final[dict[str, Callable[[Desk], list[VaultTool]]]] = {
     "history": lambda desk: History(desk).tools(),
     "dreams": lambda desk: Dreaming(desk).tools(),
     "graph": lambda desk: Connecting(desk).tools(),
+    "wisdom": lambda desk: Weighing(desk).tools(),
 }
 """Further tools, off unless the setting `mcp.tools` names their set."""
 _LISTS: Final = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")

@@ -24,6 +24,7 @@ from oneiro_vault.operations.read import (
     orient,
     recall_show,
     resource_addresses,
+    wisdom,
 )
 from oneiro_vault.operations.remember import images, store_captures, write
 from oneiro_vault.operations.runtime import House
@@ -145,6 +146,10 @@ OPS: Final[dict[str, Op]] = {
     "orient": Op(orient.orient, reads_only=True),
     "get": Op(orient.get, reads_only=True),
     "feedback": Op(orient.feedback),
+    "consult": Op(wisdom.consult, reads_only=True),
+    "learn": Op(wisdom.learn),
+    "ponder": Op(wisdom.ponder, reads_only=True),
+    "influence": Op(wisdom.influence, reads_only=True),
     "flagged": Op(orient.flagged, reads_only=True),
     "resolve": Op(review.resolve),
     "ratify": Op(review.ratify),

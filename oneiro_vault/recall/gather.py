@@ -211,7 +211,8 @@ class Gather:
         rows = self._index.rows(stating.union(end for end in ends if isinstance(end, int)))
         beside: dict[int, Row] = {}
         for at, (key, row) in enumerate(people.items()):
-            lines = tuple(_line(tie, key, rows) for tie in ties[key][:_TIES])
+            others = [tie for tie in ties[key] if tie.by != key]  # its own stand in its words
+            lines = tuple(_line(tie, key, rows) for tie in others[:_TIES])
             self._add("people", row, 1 - at / 10, lines)
             for tie in ties[key]:
                 other = tie.target if tie.source == key else tie.source

@@ -58,6 +58,8 @@ def arguments(tool: str, ident: str) -> dict[str, Any]:
         "reflect": {"highlights": f"We spoke of {time.time_ns()} lamps."},
         "recall_story": {"id": ident}, "restore": {"id": ident},
         "graph": {"name": ident}, "context": {"request": "Which harbour is it?"},
+        "consult": {"decision": "Which harbour?"}, "ponder": {},
+        "learn": {"text": f"Harbour {time.time_ns()} silts up."},
     }  # fmt: skip
     return good[tool]
 

@@ -27,7 +27,7 @@ CONFIGURATIONS: tuple[list[str], ...] = (
     ["dreams"],
     ["history", "dreams"],
     ["graph"],
-    ["dreams", "graph", "history"],
+    ["dreams", "graph", "history", "wisdom"],
     ["dreams", "history"],
 )
 Request = tuple[str, dict[str, Any]]

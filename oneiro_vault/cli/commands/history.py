@@ -1,4 +1,5 @@
-"""blame, diff, undo, log, why, strength, stats."""
+"""blame, diff, undo, log, why, strength, stats; and what was learned: consult, learn, ponder,
+influence."""
 
 from __future__ import annotations
 
@@ -8,10 +9,11 @@ from typing import Any, Final
 import click
 
 from oneiro_vault import answers
+from oneiro_vault.cli import context as said
 from oneiro_vault.cli import render
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
-from oneiro_vault.cli.output import Output, Style, cut, line
+from oneiro_vault.cli.output import Output, Style, cut, line, safe
 
 SHOWN: Final = 50
 """Rows of a list that are shown; --json has all."""
@@ -293,3 +295,102 @@ def _said(found: answers.Strength) -> list[str]:
         back = "a search still finds it, and looking brings it back."
         return [left, f"It left {below}; {back}"]
     return [left, f"If nobody looks, it leaves {below}." if fades else "It does not fade."]
+
+
+@command("consult")
+@click.argument("decision", nargs=-1, required=True)
+@click.option("--context", help="The situation, in a sentence or two.")
+@click.option("--concept", "concepts", multiple=True, help="Only with this tag; repeatable.")
+@click.option("-n", "--limit", type=int, default=3, show_default=True, help="Of each at most.")
+def consult_(
+    face: Face,
+    decision: tuple[str, ...],
+    context: str | None,
+    concepts: tuple[str, ...],
+    limit: int,
+) -> Output:
+    """What bears on a decision: principles, lessons, cases that went well or badly, and what
+    happened then."""
+    found = face.ops.consult(
+        decision=" ".join(decision), context=context, concept=list(concepts), limit=limit
+    )
+    parts = (
+        ("Principles and lessons", found["principles"]),
+        ("It was done before", found["precedents"]),
+        ("It went wrong before", found["counter"]),
+    )
+    text = [part for name, some in parts if some for part in _cases(name, some, face.style)]
+    return Output("\n".join(text) or "nothing here bears on it", found, render.gaps(found))
+
+
+def _cases(name: str, some: Sequence[answers.Cited], style: Style) -> list[str]:
+    text = [style(name, "bold")]
+    for one in some:
+        mark = style("  a lesson", "dim") if one["kind"] == "learning" else ""
+        text.append(
+            f"  {one['created'][:10]}  {line(one['title'])}  "
+            f"{style(render.short(line(one['id'])), 'cyan')}{mark}"
+        )
+        if one["words"] and line(one["words"]) != line(one["title"]):
+            text.append(f"      {line(one['words'])}")
+        if one["outcome"]:
+            text.append(f"      {style('it ended:', 'dim')} {line(one['outcome'])}")
+        text += [f"      {style('then:', 'dim')} {line(then['title'])}" for then in one["then"]]
+    return [*text, ""]
+
+
+@command("learn")
+@click.argument("text", nargs=-1)
+@click.option("--title", help="A title; otherwise the first line.")
+@click.option("--concept", "concepts", multiple=True, help="What it is about in one word; a tag.")
+@click.option("--about", multiple=True, help="Whom or what it is about; repeatable.")
+def learn_(
+    face: Face,
+    text: tuple[str, ...],
+    title: str | None,
+    concepts: tuple[str, ...],
+    about: tuple[str, ...],
+) -> Output:
+    """File a lesson: it does not fade, and `consult` finds it."""
+    found = face.ops.learn(
+        text=said.words(face, text), title=title, concepts=list(concepts), about=list(about)
+    )
+    row = found["results"][0]
+    told = "Known already: " if row["duplicate_of"] else "Learned "
+    return Output(f"{told}{row['id']}  {line(row['title'])}\n  {row['path']}", found)
+
+
+@command("ponder")
+@click.option("--concept", help="Only with this tag.")
+def ponder_(face: Face, concept: str | None) -> Output:
+    """One principle or lesson to turn over today, one of those that are seldom looked at."""
+    found = face.ops.ponder(concept=concept)
+    head = f"{line(found['title'])}  {face.style(render.short(line(found['id'])), 'cyan')}"
+    seen = "never looked at" if not found["uses"] else f"looked at on {found['uses']} days"
+    foot = face.style(f"{found['created'][:10]}, {seen}; one of {found['of']}", "dim")
+    return Output("\n".join([face.style(head, "bold"), "", safe(found["body"]), "", foot]), found)
+
+
+@command("influence")
+def influence_(face: Face) -> Output:
+    """How often each principle was looked at, by month, and called useful or wrong."""
+    found = face.ops.influence()
+    rows = found["results"]
+    months = sorted({month for row in rows for month in row["months"]})[-12:]
+    most = max((count for row in rows for count in row["months"].values()), default=1)
+    text = [
+        f"{_bars([row['months'].get(one, 0) for one in months], most)}  {row['uses']:4d}  "
+        f"{line(row['title'])}{_said_of(row)}"
+        for row in rows
+    ]
+    head = [f"{months[0]} to {months[-1]}, uses in all"] if months else []
+    return Output("\n".join([*head, *text]) or "there are no principles", found)
+
+
+def _bars(counts: Sequence[int], most: int) -> str:
+    return "".join(" ▁▂▃▄▅▆▇█"[-(-8 * count // most)] for count in counts)
+
+
+def _said_of(row: answers.Influencing) -> str:
+    told = [f"{row[name]} times {name}" for name in ("useful", "wrong") if row[name]]
+    return f"  ({', '.join(told)})" if told else ""

@@ -1,6 +1,6 @@
 """The tools that look, quoting what they answer; and two sets that are off unless `mcp.tools` names
 them: `history`, where a memory came from, and the way back; `dreams`, questions that wait for a
-judge; `graph`, what is connected, and what bears on a request."""
+judge; `graph`, what is connected, and what bears on a request; `wisdom`, what was learned."""
 
 from __future__ import annotations
 
@@ -219,6 +219,62 @@ def _tie(edge: answers.GraphEdge, names: Mapping[str, str]) -> str:
     dates = " ".join(f"{word} {edge[word]}" for word in ("since", "until") if edge[word])
     facts = " · ".join(filter(None, (dates, edge["by"])))
     return f"- {ends[0]} {formatting.one_line(edge['relation'])} {ends[1]} ({facts})"
+
+
+@dataclass
+class Weighing:
+    """Tools for a decision, over one desk: what was learned, a lesson, one to turn over."""
+
+    desk: Desk
+
+    def tools(self) -> list[VaultTool]:
+        """In the order in which a model meets them."""
+        return [
+            tool(self.consult, reads=True),
+            tool(self.learn, repeats=True),
+            tool(self.ponder, reads=True),
+        ]
+
+    async def consult(self, ctx: Ctx, decision: str, situation: str = "") -> CallToolResult:
+        """What bears on a decision: principles and lessons, cases that went well or badly, what
+        happened then. Precedents, no orders."""
+        found = await self.desk.ask(ctx).consult(decision=decision, context=situation or None)
+        parts = (
+            ("Principles and lessons", found["principles"]),
+            ("Done before", found["precedents"]),
+            ("Went wrong before", found["counter"]),
+        )
+        told = [f"Now: {self.desk.now()}", PREFACE]
+        told += [line for name, some in parts if some for line in (f"{name}:", *map(_case, some))]
+        if len(told) == 2:
+            told = [told[0], formatting.NOTHING]
+        told += formatting.less(found.get("degraded"))
+        return answer("\n".join(told), ids=[one["id"] for _, some in parts for one in some])
+
+    async def learn(
+        self, ctx: Ctx, text: str, concepts: Annotated[list[str], Field(max_length=10)] = []
+    ) -> CallToolResult:
+        """File a lesson drawn from a case, in words that need no context; it does not fade."""
+        done = await self.desk.ask(ctx).learn(text=text, concepts=concepts, actor=actor_of(ctx))
+        row = done["results"][0]
+        what = "Known already as" if row["duplicate_of"] else "Learned as"
+        told = f"{self.desk.now()}: {what} {row['id']} ({formatting.one_line(row['title'])})."
+        return answer(told, ids=[row["id"]])
+
+    async def ponder(self, ctx: Ctx, concept: str = "") -> CallToolResult:
+        """One principle or lesson that is seldom looked at, to turn over."""
+        found = await self.desk.ask(ctx).ponder(concept=concept or None)
+        said = (
+            f"{found['id']} {formatting.day(found['created'])} {formatting.one_line(found['body'])}"
+        )
+        return answer("\n".join([f"Now: {self.desk.now()}", PREFACE, said]), ids=[found["id"]])
+
+
+def _case(one: answers.Cited) -> str:
+    ended = f"; ended: {formatting.one_line(one['outcome'])}" if one["outcome"] else ""
+    then = "; then: ".join(["", *(formatting.one_line(after["title"]) for after in one["then"])])
+    words = formatting.one_line(one["words"] or one["title"])
+    return f"- {one['id']} {formatting.day(one['created'])} {words}{ended}{then}"
 
 
 Answers: TypeAlias = Annotated[Json | str, WithJsonSchema({"type": "object"})]

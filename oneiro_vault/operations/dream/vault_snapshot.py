@@ -153,7 +153,8 @@ def _note(
 def _children(read: Mapping[str, tuple[Memory, bytes, str]]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for ident, (memory, _, _) in read.items():
-        for source in memory.derived_from:
+        # a profile quotes its sources and stands for none of them
+        for source in memory.derived_from if memory.type != "entity" else ():
             found.setdefault(source, []).append(ident)
     return found
 

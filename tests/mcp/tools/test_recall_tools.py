@@ -118,6 +118,6 @@ def test_a_model_follows_relations(app: App, era: str) -> None:
             assert "nothing here is about" in await graph(name="Nobody")
             beside = await found.said("context", request="Is Peter done with the articles?")
             assert "## Who and what is named" in beside
-            assert "- works_for WOBS" in beside
+            assert "- works_for [[WOBS]]" in beside
 
     run(talk())

@@ -78,7 +78,7 @@ def test_octybots_worked_example(model_call: Call) -> None:
     assert found["sections"]["procedures"] == [checking]
     assert handed_in in found["sections"]["episodes"]
     assert rule in found["sections"]["instructions"]
-    assert "- works_for WOBS" in found["text"]
+    assert "works_for [[WOBS]]" in found["text"]
     assert not set(ids[6:]) & {one for some in found["sections"].values() for one in some}
     assert found["tokens"] <= 800
     tools = [step["tool"] for step in found["trace"]]

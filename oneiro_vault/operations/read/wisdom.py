@@ -1,0 +1,192 @@
+"""What was learned, asked before a decision: principles, precedents and how they ended; a lesson
+filed; one principle to turn over; and which of them had any influence."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from oneiro_vault import answers
+from oneiro_vault.api import Progress
+from oneiro_vault.core.memory import captured
+from oneiro_vault.errors import InvalidInput, NotFound, shown
+from oneiro_vault.index.base import Filters, Row, Vectors
+from oneiro_vault.operations.read.recall_show import check_text
+from oneiro_vault.operations.remember import write
+from oneiro_vault.operations.runtime import DOUBT, USEFUL, House, quiet
+from oneiro_vault.recall import result_lines
+from oneiro_vault.recall.passive import weigh
+from oneiro_vault.recall.request import Asked
+from oneiro_vault.recall.search import Search
+
+PRINCIPLE: Final = "principle"
+LEARNING: Final = "learning"
+"""The kind of a principle that is a lesson: what a model or a person learned from a case."""
+MOST: Final = 20
+_LEAST: Final = 0.05
+"""What has to speak for a principle or precedent (`passive.weigh`): it is asked for, and a distant
+one may be what is needed."""
+_CASES: Final = ("action", "decision", "incident", "outcome")
+"""Kinds of events, and of facts, that are cases."""
+_WELL: Final = ("It worked out well and everybody is happy with it.", "A success: keep doing it.")
+_BADLY: Final = ("It went wrong, failed and had to be undone.", "A mistake that cost us a lot.")
+_EITHER: Final = 0.02
+"""Difference of cosines from which an outcome is nearer to one than to the other."""
+
+
+def consult(
+    house: House,
+    decision: str,
+    context: str | None = None,
+    concept: str | Sequence[str] = (),
+    limit: int = 3,
+    progress: Progress = quiet,
+) -> answers.Consulted:
+    """What bears on a decision: principles and lessons, cases that went well and cases that did
+    not, each with what became of it. `concept`: only what has these tags. Decides nothing."""
+    check_text(decision, context)
+    if not decision.strip():
+        raise InvalidInput("there is no decision", hint='Try `oneiro consult "ship on a Friday?"`.')
+    if not 1 <= limit <= MOST:
+        raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
+    house.converge()
+    query = " ".join(filter(None, (decision.strip(), (context or "").strip())))
+    vector, degraded = house.query_vector(query, wait=True, progress=progress)
+    tags = (concept,) if isinstance(concept, str) else tuple(concept)
+    principles = _found(house, query, vector, Filters(type=PRINCIPLE, tag=tags or None), limit)
+    cases = [
+        row
+        for row in _found(house, query, vector, Filters(type=("episodic", "semantic")), 4 * MOST)
+        if row.outcome or row.kind in _CASES
+    ]
+    ended = _ended(house, cases) if vector is not None else {}
+    well = [row for row in cases if ended.get(row.key, "open") != "badly"][:limit]
+    badly = [row for row in cases if ended.get(row.key) == "badly"][:limit]
+    everything = [*principles, *well, *badly]
+    words = result_lines.show(house.index, query, vector, [(row, 1.0) for row in everything], True)
+    said = {row.key: one.snippet for row, one in zip(everything, words, strict=True)}
+    return {
+        "schema": 1,
+        "principles": [_cited(house, row, said[row.key], "") for row in principles],
+        "precedents": [_cited(house, row, said[row.key], ended.get(row.key, "")) for row in well],
+        "counter": [_cited(house, row, said[row.key], "badly") for row in badly],
+        "degraded": degraded,
+    }
+
+
+def _found(
+    house: House, query: str, vector: Vectors | None, filters: Filters, most: int
+) -> list[Row]:
+    search = Search(house.index, house.remembered(), house.weights)
+    asked = Asked(query, max(most, MOST), filters, captures=False)
+    rows = [one.row for one in search.run(asked, vector) if not captured(one.row)]
+    weights = weigh(house.index, query, vector, rows)
+    fitting = [row for weight, row in zip(weights, rows, strict=True) if weight >= _LEAST]
+    return (fitting if vector is not None else rows)[:most]
+
+
+def _ended(house: House, rows: Sequence[Row]) -> dict[int, str]:
+    """Key -> `well` or `badly`, by what its outcome is nearer to; `open` where nothing tells."""
+    told = [row for row in rows if row.outcome]
+    if not told:
+        return {}
+    encode = house.embedder.encode
+    outcomes, good, bad = (encode(some) for some in ([r.outcome for r in told], _WELL, _BADLY))
+    apart = np.max(outcomes @ good.T, axis=1) - np.max(outcomes @ bad.T, axis=1)
+    return {
+        row.key: "open" if abs(one) < _EITHER else "well" if one > 0 else "badly"
+        for row, one in zip(told, apart.tolist(), strict=True)
+    }
+
+
+def _cited(house: House, row: Row, words: str, ended: str) -> answers.Cited:
+    later = [one for one in house.index.links_to(row.key) if one["relation"] != "mentions"]
+    return {
+        "id": row.handle,
+        "title": row.title,
+        "kind": row.kind,
+        "created": row.created,
+        "words": words or row.description,
+        "outcome": row.outcome,
+        "ended": ended,
+        "trust": row.trust,
+        "then": [{"id": one["id"], "title": one["title"]} for one in later[:3]],
+    }
+
+
+def learn(
+    house: House,
+    text: str,
+    title: str | None = None,
+    concepts: Sequence[str] = (),
+    about: Sequence[str] = (),
+    actor: str = "user",
+) -> answers.Remembered:
+    """File a lesson: a principle of the kind `learning`, with concepts as tags; it does not
+    fade."""
+    item = {
+        "text": text,
+        "type": PRINCIPLE,
+        "kind": LEARNING,
+        "title": title,
+        "tags": list(concepts),
+        "about": list(about),
+    }
+    return write.remember(house, [{k: v for k, v in item.items() if v not in (None, [])}], actor)
+
+
+def ponder(house: House, concept: str | None = None) -> answers.Pondered:
+    """One principle or lesson worth a thought today: the less it was looked at, the likelier; the
+    same all day. Not a use. Raises NotFound where there is none."""
+    house.converge()
+    rows = house.index.list(type=PRINCIPLE, status="active", tag=concept or None, limit=10_000)
+    known = house.remembered()
+    rows = sorted((row for row in rows if not known.doubted(row)), key=lambda row: row.handle)
+    if not rows:
+        raise NotFound(
+            "there is no principle to turn over",
+            hint='`oneiro learn "…"` files a lesson; principles are notes of type `principle`.',
+        )
+    draw = random.Random(house.now()[:10])
+    row = draw.choices(rows, [1 / (1 + known.days(one)) for one in rows])[0]
+    return {
+        "schema": 1,
+        "id": row.handle,
+        "title": row.title,
+        "created": row.created,
+        "body": house.index.body(row.key).strip(),
+        "uses": known.days(row),
+        "of": len(rows),
+    }
+
+
+def influence(house: House) -> answers.Influence:
+    """How often each principle or lesson was looked at, by month, and called useful or wrong; the
+    most used first."""
+    house.converge()
+    rows = {row.id: row for row in house.index.list(type=PRINCIPLE, limit=10_000) if row.id}
+    months: dict[str, Counter[str]] = {ident: Counter() for ident in rows}
+    marks: dict[str, Counter[str]] = {ident: Counter() for ident in rows}
+    for event in house.vault.events():
+        ident, kind = str(event.get("id", "")), event.get("e")
+        if ident in rows and kind == "use":
+            months[ident][str(event.get("t", ""))[:7]] += 1
+            marks[ident]["useful"] += event.get("why") == USEFUL
+        elif ident in rows and kind == DOUBT:
+            marks[ident]["wrong"] += 1
+    found: list[answers.Influencing] = [
+        {
+            "id": ident,
+            "title": row.title,
+            "uses": sum(months[ident].values()),
+            "useful": marks[ident]["useful"],
+            "wrong": marks[ident]["wrong"],
+            "months": dict(sorted(months[ident].items())),
+        }
+        for ident, row in rows.items()
+    ]
+    return {"schema": 1, "results": sorted(found, key=lambda one: (-one["uses"], one["title"]))}

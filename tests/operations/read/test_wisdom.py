@@ -1,0 +1,100 @@
+"""Before a decision: principles, precedents and how they ended; a lesson filed; one to turn over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.app import App, init_vault
+from oneiro_vault.errors import InvalidInput, NotFound
+from oneiro_vault.settings.definitions import Settings
+from tests.month.life import Clock
+from tests.operations.conftest import Call, stored
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(1_777_600_000.0)
+
+
+@pytest.fixture
+def lived(tmp_path: Path, clock: Clock) -> Iterator[Call]:
+    """A vault with the packaged model and a small company's past."""
+    init_vault(tmp_path / "vault")
+    settings = Settings({"disk.reserve": 0, "edits.quiet": 0.0})
+    with App.open(tmp_path / "vault", settings, clock=clock) as app:
+        yield lambda op, **params: app.call(op, params)
+
+
+@pytest.mark.model
+def test_a_decision_is_taken_to_what_was_learned(lived: Call) -> None:
+    principle = stored(
+        lived, "Nothing is released that nobody can watch over.", type="principle", tags=["release"]
+    )
+    lesson = lived("learn", text="A release on Friday evening leaves the support team alone.",
+                   concepts=["release"])["results"][0]["id"]  # fmt: skip
+    well = stored(
+        lived, "We released the invoices on a Tuesday.", type="episodic", kind="decision",
+        outcome="Quiet: no ticket at all, everybody was happy.",
+    )  # fmt: skip
+    badly = stored(
+        lived, "We released the new login on a Friday evening.", type="episodic", kind="decision",
+        outcome="It broke for two days and had to be rolled back.",
+    )  # fmt: skip
+    stored(lived, "Tomatoes need a lot of sun.", type="principle", tags=["garden"])
+    after = stored(lived, "Logins are tested by two people now.", derived_from=[badly])
+    lived("embed")
+    found = lived("consult", decision="Shall we release on Friday evening?")
+    assert {principle, lesson} <= {one["id"] for one in found["principles"]}
+    assert "garden" not in str(found["principles"])
+    assert [one["id"] for one in found["counter"]] == [badly]
+    assert well in [one["id"] for one in found["precedents"]]
+    assert [one["id"] for one in found["counter"][0]["then"]] == [after]
+    only = lived("consult", decision="Shall we release on Friday evening?", concept="garden")
+    assert all("omatoes" in one["title"] for one in only["principles"])
+
+
+def test_a_lesson_is_a_file_and_does_not_fade(call: Call, root: Path) -> None:
+    found = call("learn", text="Ask before deleting.", concepts=["trust"], about=["Ana"])
+    row = found["results"][0]
+    assert row["path"].startswith("principles/")
+    assert (root / row["path"]).is_file()
+    meta = call("show", id=row["id"])["meta"]
+    assert (meta["type"], meta["kind"], list(meta["tags"])) == ("principle", "learning", ["trust"])
+    assert call("strength", id=row["id"])["stability"] is None
+    assert call("learn", text="Ask before deleting.")["results"][0]["duplicate_of"] == row["id"]
+
+
+def test_one_to_turn_over_is_the_same_all_day(call: Call) -> None:
+    with pytest.raises(NotFound, match="no principle to turn over"):
+        call("ponder")
+    ids = {call("learn", text=f"Lesson number {n} of ten.")["results"][0]["id"] for n in range(10)}
+    first = call("ponder")
+    assert first["id"] in ids
+    assert call("ponder")["id"] == first["id"]
+    call("feedback", id=first["id"], useful=False)
+    assert call("ponder")["id"] != first["id"]
+    with pytest.raises(NotFound):
+        call("ponder", concept="nothing")
+
+
+def test_what_had_influence(call: Call) -> None:
+    one = call("learn", text="Ask before deleting.")["results"][0]["id"]
+    other = call("learn", text="Write it down.")["results"][0]["id"]
+    call("feedback", id=one, useful=True)
+    call("feedback", id=one, useful=False)
+    rows = call("influence")["results"]
+    assert [(row["id"], row["uses"], row["useful"], row["wrong"]) for row in rows] == [
+        (one, 1, 1, 1),
+        (other, 0, 0, 0),
+    ]
+    assert sum(rows[0]["months"].values()) == 1
+
+
+def test_bad_requests(call: Call) -> None:
+    for wrong in ({"decision": " "}, {"decision": "x", "limit": 0}):
+        with pytest.raises(InvalidInput):
+            call("consult", **wrong)
+    assert call("consult", decision="ship on a Friday?")["principles"] == []
