@@ -114,6 +114,29 @@ class RememberedRow(TypedDict):
     near: NotRequired[Titled | None]
 
 
+class Level(TypedDict):
+    """A memory that another (`of`) was made of, or became part of, so many steps away; of a capture
+    the raw `words` it rests on."""
+
+    id: str
+    title: str
+    type: str
+    level: int
+    created: str
+    status: str
+    depth: int
+    of: str
+    words: str
+
+
+class Levels(Answer):
+    """`levels`."""
+
+    id: str
+    title: str
+    levels: list[Level]
+
+
 class Cited(TypedDict):
     """A principle or a case that bears on a decision: its words that do, how it `ended` (`well`,
     `badly`, `open`, "" for what has no outcome), and what became of it."""

@@ -126,6 +126,7 @@ class Operations:
         ever: bool = False,
         as_of: str | None = None,
     ) -> answers.Graphed: ...
+    def levels(self, *, id: str, up: bool = False) -> answers.Levels: ...
     def context(
         self,
         *,
@@ -373,6 +374,7 @@ class AsyncCalls:
         ever: bool = False,
         as_of: str | None = None,
     ) -> answers.Graphed: ...
+    async def levels(self, *, id: str, up: bool = False) -> answers.Levels: ...
     async def context(
         self,
         *,

@@ -141,6 +141,7 @@ OPS: Final[dict[str, Op]] = {
     "captures": Op(store_captures.captures, reads_only=True),
     "collect": Op(store_captures.collect),
     "graph": Op(graph.graph, reads_only=True),
+    "levels": Op(graph.levels, reads_only=True),
     "context": Op(assemble.context, reads_only=True),
     "inject": Op(assemble.inject, reads_only=True),
     "orient": Op(orient.orient, reads_only=True),

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import click
 
+from oneiro_vault import answers
 from oneiro_vault.cli import render
 from oneiro_vault.cli.context import Face, words
 from oneiro_vault.cli.group import command
-from oneiro_vault.cli.output import Output, line, safe
+from oneiro_vault.cli.output import Output, Style, line, safe
 from oneiro_vault.core.markdown import diagrams
 from oneiro_vault.errors import InvalidInput
 
@@ -82,10 +83,40 @@ def recall_(
 @click.argument("ident", metavar="ID")
 @click.option("--why", is_flag=True, help="How it is indexed, and what would make it found.")
 @click.option("--as-of", metavar="DATE", help="As it was then: a date, or a commit.")
-def show_(face: Face, ident: str, why: bool, as_of: str | None) -> Output:
+@click.option("--down", is_flag=True, help="What it was made of, down to the raw words.")
+@click.option("--up", is_flag=True, help="What was made of it, up to the orientation.")
+def show_(face: Face, ident: str, why: bool, as_of: str | None, down: bool, up: bool) -> Output:
     """Show one memory in full."""
+    if down or up:
+        return _levels(face, ident, up)
     found = face.ops.show(id=ident, why=why, as_of=as_of)
     return Output(render.memory(found, face.style), found)
+
+
+def _levels(face: Face, ident: str, up: bool) -> Output:
+    found = face.ops.levels(id=ident, up=up)
+    text = [f"{face.style(line(found['title']), 'bold')} {render.short(line(found['id']))}"]
+    below: dict[str, list[answers.Level]] = {}
+    for one in found["levels"]:
+        below.setdefault(one["of"], []).append(one)
+    text += _below(found["id"], below, face.style)
+    if len(text) == 1:
+        text.append("  nothing was made of it" if up else "  it was made of nothing else")
+    return Output("\n".join(text), found)
+
+
+def _below(ident: str, below: dict[str, list[answers.Level]], style: Style) -> list[str]:
+    text: list[str] = []
+    for one in below.get(ident, ()):
+        indent = "  " * one["depth"]
+        facts = f"{one['created'][:10]}  {line(one['type'])}"
+        text.append(
+            f"{indent}{style(facts, 'dim')}  {line(one['title'])} "
+            f"{style(render.short(line(one['id'])), 'cyan')}"
+        )
+        text += [f"{indent}    “{line(part)}”" for part in one["words"].splitlines() if part]
+        text += _below(one["id"], below, style)
+    return text
 
 
 @command("list")

@@ -1,4 +1,5 @@
-"""Who and what is connected with somebody or something, as the notes state it."""
+"""Who and what is connected with somebody or something, as the notes state it; and what a memory
+was made of, down to the raw words, or became part of."""
 
 from __future__ import annotations
 
@@ -6,13 +7,16 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from oneiro_vault import answers
+from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.taxonomy import inverse
+from oneiro_vault.core.memory import CAPTURE
 from oneiro_vault.core.text.query import spellings
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.keyword.edge_rows import UNTYPED, In
+from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.read.recall_show import check_text, opened
 from oneiro_vault.operations.runtime import House, View
 from oneiro_vault.recall.graph_walk import Graph, Ref, Walk, wanted
@@ -21,6 +25,8 @@ from oneiro_vault.recall.request import EVER, LIVE
 DEEPEST: Final = 6
 MOST: Final = 2_000
 _CHOICES: Final = 8
+_WORDS: Final = 600
+"""Characters of raw words that are shown."""
 
 
 def graph(
@@ -147,3 +153,47 @@ def _spelled(
             found[name] = " ".join(one.split())
             left.discard(name)
     return found
+
+
+def levels(house: House, id: str, up: bool = False) -> answers.Levels:
+    """From a memory down to what it was made of, and so on to the raw words of conversations; or
+    `up` to what was made of it: facts, insights, orientation. Nearest first; not a use."""
+    house.converge()
+    row = house.resolve(id)
+    found: list[answers.Level] = []
+    seen, frontier = {row.key}, [row]
+    while frontier and len(found) < MOST:
+        nearer = {one.key: one for one in frontier}
+        pairs = {
+            (edge.target, edge.source) if up else (edge.source, edge.target)
+            for edge in house.index.neighbours(nearer.keys(), ("derived_from",))
+        }
+        steps = {there: here for here, there in pairs if here in nearer and there not in seen}
+        rows = house.index.rows(steps.keys())
+        frontier = sorted(rows.values(), key=lambda one: (one.when or 0.0, one.path))
+        seen |= rows.keys()
+        depth = found[-1]["depth"] + 1 if found else 1
+        found += [_level(house, one, nearer[steps[one.key]], depth, up) for one in frontier]
+    return {"schema": 1, "id": row.handle, "title": row.title, "levels": found}
+
+
+def _level(house: House, row: Row, of: Row, depth: int, up: bool) -> answers.Level:
+    return {
+        "id": row.handle,
+        "title": row.title,
+        "type": row.type,
+        "level": row.level,
+        "created": row.created,
+        "status": row.status,
+        "depth": depth,
+        "of": of.handle,
+        "words": "" if up or row.source != CAPTURE else _raw(house, row, of),
+    }
+
+
+def _raw(house: House, capture: Row, fact: Row) -> str:
+    """The words of a capture that a memory rests on."""
+    named = [str(one) for one in house.load(fact)[1].extra.get(turns.KEY) or ()]
+    _, known, _ = served(house, capture)
+    said = [known.body[one.start : one.end].strip() for one in turns.named(known, named)]
+    return "\n".join(said)[:_WORDS]

@@ -178,3 +178,28 @@ def check_canvas(drawn: dict[str, Any]) -> None:
         assert {edge["fromNode"], edge["toNode"]} <= {node["id"] for node in drawn["nodes"]}
         assert {edge["fromSide"], edge["toSide"]} <= sides
         assert set(edge) == {"id", "fromNode", "toNode", "fromSide", "toSide", "label"}
+
+
+def test_down_to_the_raw_words_and_up_again(call: Call) -> None:
+    said = "User: Hi there.\n\nUser: I moved to Graz in May and I am a nurse.\n"
+    capture = call("capture", text=said, kind="session", session="s1")["id"]
+    fact = stored(call, "The person moved to Graz.", derived_from=[capture])
+    insight = stored(call, "The person lives in Austria.", derived_from=[fact], level=1)
+    down = call("levels", id=insight)["levels"]
+    assert [(one["id"], one["depth"], one["of"]) for one in down] == [
+        (fact, 1, insight),
+        (capture, 2, fact),
+    ]
+    up = call("levels", id=capture, up=True)["levels"]
+    assert [(one["id"], one["depth"]) for one in up] == [(fact, 1), (insight, 2)]
+    assert call("levels", id=insight, up=True)["levels"] == []
+
+
+def test_the_words_of_a_capture_that_a_fact_rests_on(call: Call) -> None:
+    said = "User: Hi there.\n\nUser: I moved to Graz in May and I work as a nurse there.\n"
+    call("capture", text=said, kind="session", session="s1")
+    call("dream", loops=["encode"], judge="offline")
+    fact = next(row for row in call("list", type="semantic")["results"])
+    (raw,) = call("levels", id=fact["id"])["levels"]
+    assert "I moved to Graz in May" in raw["words"]
+    assert "Hi there" not in raw["words"]
