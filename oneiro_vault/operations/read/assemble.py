@@ -108,7 +108,7 @@ def inject(
         return _injected([], None)
     behind = house.converge()
     vector, degraded = house.query_vector(query, wait=False)
-    work = _Assembly(house, query, vector, project)
+    work = _Assembly(house, query, vector, project, unasked=True)
     given = set(known)
     found = work.gathered(
         (),
@@ -134,9 +134,16 @@ class _Assembly:
     """One prompt over the living index."""
 
     def __init__(
-        self, house: House, query: str, vector: Vectors | None, project: str | None
+        self,
+        house: House,
+        query: str,
+        vector: Vectors | None,
+        project: str | None,
+        *,
+        unasked: bool = False,
     ) -> None:
         self._house, self._query, self._vector, self._project = house, query, vector, project
+        self._unasked = unasked
 
     def gathered(self, intents: Collection[str], admits: Callable[[Row], bool]) -> Gathered:
         """The candidates of all sections but the orientation."""
@@ -151,6 +158,7 @@ class _Assembly:
             self._query,
             self._vector,
             lambda row: _speaks(row, past) and admits(row),
+            unasked=self._unasked,
         )
         wanted = [name for name in sections.SHARES if name != "orientation"]
         if not self._query.strip():

@@ -87,7 +87,7 @@ def test_octybots_worked_example(model_call: Call) -> None:
         "search_facts", "search_facts", "search_events",
     ]  # fmt: skip
     hook = model_call("inject", prompt=PROMPT, tokens=800)
-    assert {peter, checking, rule} <= set(hook["ids"])
+    assert {peter, checking} <= set(hook["ids"])
 
 
 @pytest.mark.model
