@@ -93,7 +93,7 @@ def test_the_skill_says_when_to_reach_for_each_of_the_ten_tools() -> None:
         for name in re.findall(r"`(\w+)`", row)
     }
     assert len(tools()) == 10
-    assert named - {"context"} == set(tools())
+    assert named - {"context", "replaces"} == set(tools())
 
 
 def test_the_reference_names_every_parameter_and_no_other() -> None:

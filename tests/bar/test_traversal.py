@@ -50,6 +50,8 @@ with App.open(root, Settings({"embed.model": "hash", "disk.reserve": 0, "edits.c
             "reframe": {"id": name, "text": "hacked"}, "adopt": {"paths": [name]}, "recall": {"query": "canary", "entity": name, "project": name},
             "remember": {"items": [{"text": "hostile", "path": name}]}, "list": {"session": name, "entity": name},
             "stamps": {"ids": [name], "dates": [name]}, "reports": {"date": name}, "get": {"ids": [name]}, "image": {"id": name}, "browse": {"path": name}, "move": {"id": moved, "path": name}, "orient": {"context": name, "project": name},
+            "graph": {"name": name, "to": name}, "levels": {"id": name}, "feedback": {"id": name, "useful": False},
+            "correct": {"id": name, "text": "hacked"}, "context": {"prompt": name, "project": name}, "consult": {"decision": name, "concept": name},
             "strength": {"id": name}, "blame": {"id": name}, "review": {"branch": name}, "review_accept": {"ids": [name]},
             "review_reject": {"ids": [name], "reason": name}, "diff": {"before": name}, "pr_summary": {"range": name},
             "ratify": {"id": name}, "resolve": {"id": name}, "dream_decide": {"id": name, "answer": {}},

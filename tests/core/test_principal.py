@@ -46,4 +46,5 @@ def test_every_need_is_a_scope() -> None:
         "reframe",
         "forget",
         "reflect",
+        "learn",
     }

@@ -48,7 +48,7 @@ def consult(
 ) -> answers.Consulted:
     """What bears on a decision: principles and lessons, cases that went well and cases that did
     not, each with what became of it. `concept`: only what has these tags. Decides nothing."""
-    check_text(decision, context)
+    check_text(decision, context, *((concept,) if isinstance(concept, str) else concept))
     if not decision.strip():
         raise InvalidInput("there is no decision", hint='Try `oneiro consult "ship on a Friday?"`.')
     if not 1 <= limit <= MOST:
@@ -142,6 +142,7 @@ def learn(
 def ponder(house: House, concept: str | None = None) -> answers.Pondered:
     """One principle or lesson worth a thought today: the less it was looked at, the likelier; the
     same all day. Not a use. Raises NotFound where there is none."""
+    check_text(concept)
     house.converge()
     rows = house.index.list(type=PRINCIPLE, status="active", tag=concept or None, limit=10_000)
     known = house.remembered()
