@@ -16,6 +16,7 @@ from rich.table import Table
 from tests.bench import (
     abstention,
     commands,
+    contexts,
     devset,
     embedding,
     graphs,
@@ -36,7 +37,7 @@ from tests.bench.kit import Row
 
 PARTS = {
     "embedding": embedding.run, "indexing": indexing.run, "recalling": recalling.run,
-    "commands": commands.run, "graphs": graphs.run, "hooks": hooks.run, "merging": merging.run, "syncing": syncing.run,
+    "commands": commands.run, "contexts": contexts.run, "graphs": graphs.run, "hooks": hooks.run, "merging": merging.run, "syncing": syncing.run,
     "mcp": models.run, "nights": nights.run,
     "abstention": abstention.run, "languages": languages.run, "longnotes": longnotes.run,
     "months": months.run,
