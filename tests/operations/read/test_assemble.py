@@ -178,3 +178,28 @@ def test_bad_requests(call: Call) -> None:
     with pytest.raises(InvalidInput):
         call("context", prompt="x", tokens=-1)
     assert call("context", prompt="")["text"] == ""
+
+
+@pytest.mark.model
+def test_what_a_person_always_wants_is_a_rule(tmp_path: Path) -> None:
+    """Said in passing one day, it stands beside the work that it is about."""
+    init_vault(tmp_path / "vault")
+    said = (
+        "User: the invoice page is slow again.\n\n"
+        "User: from now on never deploy on fridays, support is empty then.\n\n"
+        "User: the office moves to Graz in May.\n"
+    )
+    with App.open(tmp_path / "vault", Settings({"disk.reserve": 0, "edits.quiet": 0.0})) as app:
+        app.call("capture", {"text": said, "kind": "session", "session": "s1"})
+        app.call("dream", {"loops": ["encode"], "judge": "offline"})
+        rows = app.call("list", {"type": "semantic"})["results"]
+        kinds = {
+            row["title"]: app.call("show", {"id": row["id"]})["meta"].get("kind", "")
+            for row in rows
+        }
+        assert {kind for title, kind in kinds.items() if "deploy" in title} == {"instruction"}
+        assert {kind for title, kind in kinds.items() if "Graz" in title} == {""}
+        app.call("embed", {})
+        found = app.call("context", {"prompt": "deploy the invoice fix, it is friday afternoon"})
+        assert "never deploy on fridays" in found["text"]
+        assert found["sections"]["instructions"]
