@@ -179,7 +179,8 @@ class Gather:
 
     def _named(self) -> tuple[list[int], dict[str, list[int]]]:
         """Entities that the prompt names, and names that several have. The longest name counts; one
-        word of a name does where it is written like a name."""
+        word of a name does where it is written like a name, in a prompt without capitals the first
+        one."""
         words = [(found[0], found.start(), found.end()) for found in _WORD.finditer(self._prompt)]
         small = self._prompt == self._prompt.lower()
         spans = {
@@ -196,8 +197,12 @@ class Gather:
                 continue
             entities = [one for one in bearers.get(name, ()) if one.type == ENTITY]
             whole = [one.key for one in entities if one.whole]
+            parts = [one.key for one in entities]
+            if not whole and parts and small:
+                rows = self._index.rows(parts)
+                parts = [key for key in parts if fold(rows[key].title).split()[0] == name]
             written = words[at][0][:1].isupper() or small
-            keys = whole or ([one.key for one in entities] if written else [])
+            keys = whole or (parts if written else [])
             if keys:
                 taken.update(range(at, at + size))
                 if len(keys) == 1:
