@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from oneiro_vault.core.markdown.taxonomy import CATEGORY, inverse
 from oneiro_vault.core.text.query import spellings
-from oneiro_vault.index.keyword.edge_rows import ABOUT, UNTYPED, Bearer, In, Stated
+from oneiro_vault.index.keyword.edge_rows import ABOUT, UNTYPED, Bearer, Stated, StatedBy
 from oneiro_vault.index.keyword.queries import Answers, Bearers
 
 Ref: TypeAlias = int | str
@@ -54,7 +54,7 @@ def wanted(relations: Iterable[str]) -> frozenset[str]:
 class Graph:
     """The edges of one index, as those notes state them that `speaking` lets speak."""
 
-    def __init__(self, index: Answers, speaking: In) -> None:
+    def __init__(self, index: Answers, speaking: StatedBy) -> None:
         self._index = index
         self._speaking = speaking
 

@@ -49,7 +49,7 @@ class Bearer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class In:
+class StatedBy:
     """Which notes speak: with one of these statuses, and of what holds at a moment (RFC 3339; ""
     for what held at any time)."""
 
@@ -69,7 +69,7 @@ class In:
 
 
 def stated(
-    db: sqlite3.Connection, keys: Collection[int], names: Collection[str], speaking: In
+    db: sqlite3.Connection, keys: Collection[int], names: Collection[str], speaking: StatedBy
 ) -> set[Stated]:
     """Every edge that starts at one of these notes or names, or ends at one of the names."""
     wanted = json.dumps(list(names))
@@ -84,7 +84,7 @@ def stated(
     }
 
 
-def typed(db: sqlite3.Connection, keys: Collection[int], speaking: In) -> set[Stated]:
+def typed(db: sqlite3.Connection, keys: Collection[int], speaking: StatedBy) -> set[Stated]:
     """The relations that these notes state of themselves, and whom each is about."""
     others = ", ".join(f"'{name}'" for name in UNTYPED if name != ABOUT)
     where = f"e.note {_LISTED} AND e.subject = '' AND e.relation NOT IN ({others})"
@@ -92,7 +92,7 @@ def typed(db: sqlite3.Connection, keys: Collection[int], speaking: In) -> set[St
     return {Stated(*row) for row in db.execute(_query(where, speaking), (listed, *speaking.values))}
 
 
-def _query(where: str, speaking: In) -> str:
+def _query(where: str, speaking: StatedBy) -> str:
     return f"""SELECT e.note, e.subject, e.relation, e.target, n.type, n."when" FROM edges e
                CROSS JOIN notes n ON n.key = e.note WHERE {where} AND {speaking.condition}"""
 
@@ -108,7 +108,7 @@ def called(db: sqlite3.Connection, keys: Collection[int]) -> dict[int, set[str]]
 
 
 def bearers(
-    db: sqlite3.Connection, names: Collection[str], speaking: In
+    db: sqlite3.Connection, names: Collection[str], speaking: StatedBy
 ) -> dict[str, list[Bearer]]:
     """Folded name -> some notes that go by it (all, if they are at most `FEW`); an entity also by a
     word of its title."""

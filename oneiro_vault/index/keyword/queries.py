@@ -18,7 +18,7 @@ from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index.base import Edge, Filters, Hit, Near, Row, Vectors
 from oneiro_vault.index.keyword import chunk_rows, edge_rows, fts, note_rows
 from oneiro_vault.index.keyword.database import Database
-from oneiro_vault.index.keyword.edge_rows import Bearer, In, Stated
+from oneiro_vault.index.keyword.edge_rows import Bearer, Stated, StatedBy
 from oneiro_vault.index.keyword.fts import Words
 from oneiro_vault.index.vectors.service import Semantic
 
@@ -373,12 +373,14 @@ class Answers(Words):
         }
         return sorted(edge for edge in found if relations is None or edge.relation in relations)
 
-    def stated(self, keys: Collection[int], names: Collection[str], speaking: In) -> set[Stated]:
+    def stated(
+        self, keys: Collection[int], names: Collection[str], speaking: StatedBy
+    ) -> set[Stated]:
         """Every edge from one of these notes or names, or to one of the names; see
         `edge_rows.stated`."""
         return self._ask(lambda db: edge_rows.stated(db, keys, names, speaking))
 
-    def typed(self, keys: Collection[int], speaking: In) -> set[Stated]:
+    def typed(self, keys: Collection[int], speaking: StatedBy) -> set[Stated]:
         """The relations these notes state of themselves, and whom each is about."""
         return self._ask(lambda db: edge_rows.typed(db, keys, speaking))
 
@@ -386,7 +388,7 @@ class Answers(Words):
         """The names that may mean each of these notes."""
         return self._ask(lambda db: edge_rows.called(db, keys))
 
-    def bearers(self, names: Collection[str], speaking: In) -> Bearers:
+    def bearers(self, names: Collection[str], speaking: StatedBy) -> Bearers:
         """Folded name -> the notes that go by it; an entity also by a word of its title."""
         return self._ask(lambda db: edge_rows.bearers(db, names, speaking))
 

@@ -14,7 +14,7 @@ from oneiro_vault.core.text.query import analyse, fts_expression
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import EmbedderProblem, InvalidInput, shown
 from oneiro_vault.index.base import Row, Vectors
-from oneiro_vault.index.keyword.edge_rows import In
+from oneiro_vault.index.keyword.edge_rows import StatedBy
 from oneiro_vault.operations.read import orient
 from oneiro_vault.operations.read.recall_show import check_text
 from oneiro_vault.operations.runtime import House, quiet
@@ -154,7 +154,7 @@ class _Assembly:
         gather = Gather(
             house.index,
             Search(house.index, ledger, house.weights),
-            Graph(house.index, In(LIVE, dates.iso(ledger.now))),
+            Graph(house.index, StatedBy(LIVE, dates.iso(ledger.now))),
             self._query,
             self._vector,
             lambda row: _speaks(row, past) and admits(row),

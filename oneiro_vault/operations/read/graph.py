@@ -15,7 +15,7 @@ from oneiro_vault.core.text.query import spellings
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, shown
 from oneiro_vault.index.base import Row
-from oneiro_vault.index.keyword.edge_rows import UNTYPED, In
+from oneiro_vault.index.keyword.edge_rows import UNTYPED, StatedBy
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.read.recall_show import check_text, opened
 from oneiro_vault.operations.runtime import House, View
@@ -53,7 +53,7 @@ def graph(
         raise InvalidInput(f"depth is from 1 to {DEEPEST}, limit from 1 to {MOST}")
     with opened(house, as_of) as view:
         statuses = (*EVER, "archived") if ever else LIVE
-        found = Graph(view.index, In(statuses, "" if ever else dates.iso(view.known.now)))
+        found = Graph(view.index, StatedBy(statuses, "" if ever else dates.iso(view.known.now)))
         start = _one(view, found, name)
         if to is None:
             walk = found.walk(start, steps, limit, wanted(asked))
