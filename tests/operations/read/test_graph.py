@@ -203,3 +203,24 @@ def test_the_words_of_a_capture_that_a_fact_rests_on(call: Call) -> None:
     (raw,) = call("levels", id=fact["id"])["levels"]
     assert "I moved to Graz in May" in raw["words"]
     assert "Hi there" not in raw["words"]
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "[[Shared bucket]]", "[[shared BUCKET]]", "[[infra/Shared bucket]]",
+        "[[infra/Shared bucket.md]]", "[[Shared bucket#Access]]", "[[Shared bucket#^abc123]]",
+        "[[Shared bucket|where it is kept]]", "![[Shared bucket]]", "[it](infra/Shared%20bucket.md)",
+        "[it](<infra/Shared bucket.md#Access>)", "[[The S3]]", "| [[Shared bucket\\|it]] | x |",
+    ],
+)  # fmt: skip
+def test_links_lead_where_obsidian_leads(call: Call, root: Path, link: str) -> None:
+    """By file name, path, heading, block, label and embed; an alias leads there, too."""
+    (root / "infra").mkdir()
+    text = "---\naliases: [The S3]\n---\n# Access\n\nKeys. ^abc123\n"
+    (root / "infra" / "Shared bucket.md").write_text(text)
+    (root / "other.md").write_text("# Elsewhere\n\n[[Shared]] is not it.\n")
+    (root / "from.md").write_text(f"# From\n\nSee {link}.\n")
+    found = call("graph", name="From")
+    assert ("From", "mentions", "Access") in edges(found)
+    assert len(found["edges"]) == 1
