@@ -17,7 +17,7 @@ from typing import Final
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.text.claims import split_sentences
 from oneiro_vault.core.text.query import fold
-from oneiro_vault.mind.base import NOW, Asking, Decision, New, Note, Set, Snapshot
+from oneiro_vault.mind.base import NOW, Asking, Decision, New, Note, Set, Snapshot, keyed
 from oneiro_vault.mind.blocks import ours
 
 NAME: Final = "entities"
@@ -25,6 +25,8 @@ ENTITY: Final = "entity"
 SOURCES: Final = ("semantic", "episodic", "procedure", "principle")
 FEWEST: Final = 2
 """Memories that are about a name before it gets a note."""
+MOST: Final = 40
+"""Profiles that one night makes, of the names that most memories are about, and changes."""
 SHOWN: Final = 6
 """Sentences of a profile, the newest."""
 LONGEST: Final = 300
@@ -67,18 +69,23 @@ class Entities:
         yield from ()
         known = _known(snapshot)
         subjects = _subjects(snapshot)
-        made = [
-            _made(name, subject)
+        parts = {word for name in (*subjects, *known) if " " in name for word in name.split()}
+        new = [
+            (name, subject)
             for name, subject in sorted(subjects.items())
             if name not in known
             and len(subject.notes) >= FEWEST
-            and not _part(name, subjects, known)
+            and name not in parts
+            and keyed(NAME, _key(name)) not in snapshot.settled
         ]
+        new.sort(key=lambda one: -len(one[1].notes))
+        made = [_made(name, subject) for name, subject in new[:MOST]]
         kept = (
             _kept(note, [one for name in names for one in _notes(subjects, name)])
             for note, names in _profiles(snapshot)
         )
-        return [*made, *(decision for decision in kept if decision is not None)]
+        changed = [decision for decision in kept if decision is not None]
+        return [*made, *changed[:MOST]]
 
 
 LOOP: Final = Entities()
@@ -117,13 +124,6 @@ def _names(memory: Memory) -> set[str]:
     return {fold(name) for name in (memory.title, *memory.aliases)}
 
 
-def _part(name: str, subjects: Mapping[str, Subject], known: frozenset[str]) -> bool:
-    """Is it one word of a longer name that the vault has?"""
-    return " " not in name and any(
-        name in longer.split() for longer in (*subjects, *known) if longer != name
-    )
-
-
 def _profiles(snapshot: Snapshot) -> Iterator[tuple[Note, set[str]]]:
     """The profiles that still are as they were made here, with their names."""
     for note in snapshot.of(ENTITY):
@@ -159,8 +159,12 @@ def _made(name: str, subject: Subject) -> Decision:
     body = "\n".join(line for line, _ in said)
     return Decision(
         NAME, "synthesize", subject.title, f"{len(subject.notes)} memories are about it",
-        (New(meta, f"{body}\n"),), tuple(note.id for _, note in said), key=f"entity {name}",
+        (New(meta, f"{body}\n"),), tuple(note.id for _, note in said), key=_key(name),
     )  # fmt: skip
+
+
+def _key(name: str) -> str:
+    return f"entity {name}"
 
 
 def _kept(note: Note, about: Sequence[Note]) -> Decision | None:

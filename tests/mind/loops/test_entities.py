@@ -123,3 +123,16 @@ def test_a_profile_stands_in_no_answers_way(call: Call) -> None:
     )
     shown = call("context", prompt="What does Peter Novak do?")["sections"]
     assert profile in shown["people"]
+
+
+def test_a_night_makes_some_and_the_next_goes_on(call: Call) -> None:
+    items = [
+        {"text": f"Person{n} did thing {m}.", "about": [f"Person{n}"], "created": "2026-05-01"}
+        for n in range(45)
+        for m in range(2 + (n == 44))
+    ]
+    call("remember", items=items)
+    first = night(call)
+    assert len(first) == 40
+    assert "Person44" in first, "what most memories are about goes first"
+    assert len(night(call)) == 45
