@@ -40,8 +40,8 @@ _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 STANDING: Final = "instruction"
 """The kind of a fact that is a standing rule or wish."""
 RULE: Final = 0.7
-"""How likely one is, at least: of the labelled facts of eight months and two lives 52 of 67 are
-found and 28 of 468 others taken for one, most of them what somebody cannot eat or bear."""
+"""How likely one is, at least: of the labelled facts of eight months and two lives 51 of 67 are
+found and 30 of 468 others taken for one, most of them what somebody cannot eat or bear."""
 _OFFSET: Final = re.compile(r"[+-]\d\d:\d\d$")
 _TAG: Final = re.compile(r"[^\W_][\w/-]{0,39}")
 _NOBODY: Final = frozenset("user assistant human system model".split())
