@@ -1,6 +1,6 @@
 """Questions about a sentence, answered by small trained weights: does it prescribe, will it be
-wanted later, does it ask about an earlier state, what does it say of its speaker, and what is a
-prompt for?
+wanted later, does it ask about an earlier state, what does it say of its speaker, what is a prompt
+for, and which memories does that need?
 
 Two opinions are added: of its hashed words and letters (`features`), and of what the packaged
 embedding model makes of it after four of its six layers, where who does what is clearer than at the
@@ -101,6 +101,21 @@ def intents(prompt: str) -> Mapping[Intent, float]:
     scores = scores + values @ learned["intents/words"][codes] * learned["intents/scale"]
     likely = 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
     return dict(zip(INTENTS, likely.tolist(), strict=True))
+
+
+def needed(
+    signs: Vectors, sections: Sequence[int], intents: Mapping[Intent, float] | None = None
+) -> list[float]:
+    """How likely a prompt needs each memory, 0-1. `signs`: a row a memory (`gather.table`);
+    `sections`: the place of each one's in `gather.SECTIONS`; `intents`: what the prompt is for,
+    else what prompts usually are for."""
+    learned = weights()
+    usual = learned["needed/usual"]
+    wanted = np.array([intents[name] for name in INTENTS], np.float32) if intents else usual
+    at = np.asarray(sections, dtype=np.int64)
+    scores = (signs * learned["needed/signs"][at]).sum(axis=1)
+    scores = scores + learned["needed/intents"][at] @ wanted + learned["needed/bias"][at]
+    return [float(one) for one in 1 / (1 + np.exp(-np.clip(scores, -30, 30)))]
 
 
 def probabilities(

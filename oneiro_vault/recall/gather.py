@@ -1,18 +1,22 @@
 """What may stand beside a prompt, section by section: whom it names and whom those are connected
 with, the rules and procedures that apply to the work, what is known, what happened.
 
-A fixed plan: names, then graph neighbours, instructions, procedures, what is known, then a second
-question with whom was found. What bears on the prompt beyond doubt always comes; what a prompt is
-for says of which sections the best come, too, though none of them is sure (`PLAN`).
+A fixed plan gathers: names, then graph neighbours, instructions, procedures, what is known, then a
+second question with whom was found, then what happened lately. Which of all this the prompt needs
+is learned (`classifier.needed`): from how near and how rare its words are, its place among the
+others, who is named, and what the prompt is for.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from oneiro_vault.core.markdown.taxonomy import CATEGORY, inverse
 from oneiro_vault.core.memory import OWN_WORDS, captured
@@ -21,52 +25,33 @@ from oneiro_vault.index.base import Row, Vectors
 from oneiro_vault.index.keyword.edge_rows import UNTYPED
 from oneiro_vault.index.store import Index
 from oneiro_vault.recall.graph_walk import ENTITY, Graph, Ref, Tie
-from oneiro_vault.recall.passive import strict, weigh
+from oneiro_vault.recall.passive import ENOUGH, Sign, signs
 from oneiro_vault.recall.request import LIVE, Asked, Found
 from oneiro_vault.recall.search import Search
 
-PLAN: Final[Mapping[str, Mapping[str, int]]] = {
-    "action": {"instructions": 2, "memories": 1},
-    "information": {"memories": 3},
-    "status": {"episodes": 1, "memories": 2},
-    "process": {"procedures": 2, "instructions": 1},
-    "recall": {"episodes": 2, "memories": 1},
-    "comparison": {"memories": 3},
-    "verification": {"memories": 2, "episodes": 1},
-    "instruction": {"instructions": 1},
-    "correction": {"memories": 2},
-    "opinion": {"memories": 2},
-    "planning": {"instructions": 1, "memories": 2},
-    "delegation": {"instructions": 2, "procedures": 1},
-}
-"""Intent -> how many of a section are shown though none of them is sure. Of 160 labelled prompts in
-words far from the notes' the best memory of a section is one that helps in a fifth to a third: more
-of them would bury what is right."""
-RECENTLY: Final = frozenset(("action", "status", "delegation", "opinion"))
-"""Intents that want to know what somebody whom the prompt names did lately."""
+if TYPE_CHECKING:
+    from oneiro_vault.classify.classifier import Intent
+
+SECTIONS: Final = ("people", "instructions", "procedures", "memories", "episodes")
+LIKELY: Final = 0.08
+"""Probability from which a memory stands beside a prompt whose context was asked for. Of 960
+prompts of lives left out, and as many strangers', half of what is shown helps and .55 of what is
+needed is there."""
+SURE: Final = 0.30
+"""The same where nobody asked for it: three quarters help."""
+WORK: Final[tuple[Intent, ...]] = ("action", "delegation")
+"""Intents by which something is to be done: the `RULES` that fit best come, however little speaks
+for them, as a rule seldom has the words of the work that it is for. Of 960 labelled prompts that
+costs a hundredth of the precision."""
+RULES: Final = 2
 LATELY: Final = 30 * 86_400.0
 """Seconds that are lately."""
-MAYBE: Final[Mapping[str, float]] = {
-    "instructions": -1.0, "procedures": 0.0, "memories": 0.1, "episodes": 0.0,
-}  # fmt: skip
-"""What has to speak for such a one."""
-LEAST: Final[Mapping[str, float]] = {
-    "instructions": 0.10, "procedures": 0.25,
-}  # fmt: skip
-"""What has to speak for one (`passive.weigh`); a rule is cheap to show and dear to miss."""
-NAMED: Final = 0.2
-"""The same of what is about somebody whom the prompt names."""
-SURE: Final[Mapping[str, float]] = {"instructions": 0.30, "procedures": 0.42}
-"""The same where nobody asked for it. Of 160 prompts and 30 rules half of what is shown is right
-from here on; from .1 on a third is, and half of what no memory helps with gets a rule."""
 MOST: Final[Mapping[str, int]] = {
-    "instructions": 5, "people": 6, "procedures": 2, "memories": 8, "episodes": 4,
+    "people": 6, "instructions": 5, "procedures": 3, "memories": 8, "episodes": 4,
 }  # fmt: skip
-_CANDIDATES: Final = 24
+_CANDIDATES: Final = 50
 _RULES: Final = 500
 """Instructions and procedures that are looked at, the newest."""
-NEAR: Final = 0.5
-"""Score from which an entity is one that the prompt names; the others stand one step away."""
 _TIES: Final = 6
 _EVENTS: Final = 2
 _LONGEST_NAME: Final = 4
@@ -85,6 +70,26 @@ class Candidate:
     score: float
     lines: tuple[str, ...] = ()
     needs: str = ""
+    named: bool = False
+
+
+@dataclass
+class Considered:
+    """A memory that may be needed, and what speaks for it beside its words: its `rank` in the
+    search; is it `named`, `near` whom is (an end of a relation), as `close` as their employer or
+    project, `about` them, does it `state` their relations? `newer`: the handle of what says the
+    same of a later day."""
+
+    section: str
+    row: Row
+    rank: int = _CANDIDATES
+    named: bool = False
+    near: bool = False
+    close: bool = False
+    about: bool = False
+    states: bool = False
+    newer: str = ""
+    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,42 +124,84 @@ class Gather:
         vector: Vectors | None,
         admits: Callable[[Row], bool],
         *,
-        unasked: bool = False,
+        past: bool = False,
     ) -> None:
-        """`unasked`: only what is beyond doubt, and of people those that are named."""
-        self._unasked = unasked
+        """`past`: the prompt asks how something was."""
         self._index, self._search, self._graph = index, search, graph
-        self._prompt, self._vector, self._admits = prompt, vector, admits
-        self._past, self._project = False, ""
-        self._least: dict[str, int] = {}
+        self._prompt, self._vector, self._admits, self._past = prompt, vector, admits, past
+        self._known: dict[int, Considered] = {}
+        self._near: Collection[int] = ()
+        self._stating: Collection[int] = ()
         self.found = Gathered()
+
+    def consider(self) -> list[Considered]:
+        """Carry the plan out: everything that the prompt may need."""
+        people = self._people()
+        self._connected(people)
+        self._applying("instructions", "get_instructions", kind="instruction")
+        self._applying("procedures", "search_processes", type="procedure")
+        self._said(people)
+        self._recent(people)
+        names = {name for row in people.values() for name in _names(row)}
+        about = self._index.names_of(list(self._known))
+        for key, one in self._known.items():
+            one.about = bool(about[key] & names)
+            one.near, one.states = key in self._near, key in self._stating
+        return list(self._known.values())
 
     def run(
         self,
-        wanted: Collection[str],
-        intents: Collection[str] = (),
-        *,
-        past: bool = False,
+        intents: Mapping[Intent, float] | None = None,
+        least: float = LIKELY,
         project: str = "",
     ) -> Gathered:
-        """Carry the plan out for some sections. `past`: it asks how something was; what was learned
-        in `project` goes first."""
-        self._past, self._project = past, project
-        for intent in intents:
-            for section, count in PLAN[intent].items():
-                self._least[section] = max(count, self._least.get(section, 0))
-        people = self._people() if wanted else {}
-        if "people" in wanted:
-            self._connected(people)
-        if "instructions" in wanted:
-            self._applying("instructions", "get_instructions", kind="instruction")
-        if "procedures" in wanted:
-            self._applying("procedures", "search_processes", type="procedure")
-        if {"memories", "episodes"} & set(wanted):
-            self._known(people, wanted)
-        if "episodes" in wanted and not RECENTLY.isdisjoint(intents):
-            self._recent(people)
+        """What the prompt needs with a probability of `least` or more, whom it names, and, where
+        much may be shown, their employers and projects, and rules for the work; what was learned in
+        `project` goes first. `intents`: what the prompt is for, if that is known."""
+        from oneiro_vault.classify.classifier import INTENDED  # as in `drafts`
+
+        considered = self.consider()
+        handles = [one.row.handle for one in considered]
+        chances = dict(zip(handles, self._likely(considered, intents), strict=True))
+        for one in considered:  # what says the same of a later day stands before it
+            if one.newer in chances:
+                chances[one.newer] = max(chances[one.newer], chances[one.row.handle] + 1e-3)
+        rules = sorted(
+            (one.row.handle for one in considered if one.section == "instructions"),
+            key=lambda handle: -chances[handle],
+        )
+        work = any((intents or {}).get(name, 0.0) >= INTENDED for name in WORK)
+        always = {one.row.handle for one in considered if one.named}
+        if least <= LIKELY:
+            always |= {one.row.handle for one in considered if one.close}
+            always |= {*rules[:RULES]} if work else set()
+        for one in sorted(considered, key=lambda one: self._order(one, chances, project)):
+            wanted = one.row.handle in always or chances[one.row.handle] >= least
+            if wanted and (not one.newer or one.newer in chances):
+                self._add(one, chances[one.row.handle])
         return self.found
+
+    def _order(
+        self, one: Considered, chances: Mapping[str, float], project: str
+    ) -> tuple[bool, float]:
+        here = not project or one.row.project == project
+        return not here, one.rank if self._past else -chances[one.row.handle]
+
+    def _likely(
+        self, considered: Sequence[Considered], intents: Mapping[Intent, float] | None
+    ) -> list[float]:
+        """How likely the prompt needs each. Without vectors only words speak."""
+        from oneiro_vault.classify.classifier import needed  # as in `drafts`
+
+        rows = [one.row for one in considered]
+        found = signs(self._index, self._prompt, self._vector, rows)
+        if self._vector is None:
+            return [float(sign.weight >= ENOUGH) for sign in found]
+        places = [SECTIONS.index(one.section) for one in considered]
+        return needed(table(considered, found), places, intents)
+
+    def _consider(self, section: str, row: Row) -> Considered:
+        return self._known.setdefault(row.key, Considered(section, row))
 
     # -- whom it names
 
@@ -171,6 +218,8 @@ class Gather:
                 else:
                     self.found.ambiguous[name] = [rows[key] for key in keys]
         people = {key: rows[key] for key in named if key in rows and self._admits(rows[key])}
+        for row in people.values():
+            self._consider("people", row).named = True
         self._step("search_entity", self._prompt, people.values(), started)
         return people
 
@@ -214,26 +263,26 @@ class Gather:
     def _connected(self, people: Mapping[int, Row]) -> None:
         started = time.perf_counter()
         ties: dict[int, list[Tie]] = {key: [] for key in people}
-        for tie in sorted(self._graph.around([*people]), key=lambda one: -(one.when or 0.0)):
+        every = self._graph.around([*people]) if people else set()
+        for tie in sorted(every, key=lambda one: -(one.when or 0.0)):
             for end in {tie.source, tie.target} & people.keys():
                 if tie.relation not in UNTYPED and isinstance(end, int):
                     ties[end].append(tie)
-        ends = {end for some in ties.values() for tie in some for end in (tie.source, tie.target)}
-        stating = {tie.by for some in ties.values() for tie in some}
-        rows = self._index.rows(stating.union(end for end in ends if isinstance(end, int)))
-        beside: dict[int, Row] = {}
-        for at, (key, row) in enumerate(people.items()):
+        ends = {end for tie in every for end in (tie.source, tie.target) if isinstance(end, int)}
+        rows = self._index.rows(ends | {tie.by for tie in every})
+        for key in people:
             others = [tie for tie in ties[key] if tie.by != key]  # its own stand in its words
-            lines = tuple(_line(tie, key, rows) for tie in others[:_TIES])
-            self._add("people", row, 1 - at / 10, lines)
+            self._known[key].lines = tuple(_line(tie, key, rows) for tie in others[:_TIES])
             for tie in ties[key]:
                 other = tie.target if tie.source == key else tie.source
                 if isinstance(other, int) and CATEGORY.get(tie.relation) in _CLOSE:
-                    beside.setdefault(other, rows[other])
-        new = [row for key, row in beside.items() if key not in people and row.type == ENTITY]
-        new = [] if self._unasked else new
-        for at, row in enumerate(new[: MOST["people"]]):
-            self._add("people", row, 0.4 - at / 100)
+                    row = rows[other]
+                    if row.type == ENTITY and self._admits(row):
+                        self._consider("people", row).close = True
+        self._near, self._stating = ends, {tie.by for tie in every}
+        for key in sorted(self._stating, reverse=True)[:_CANDIDATES]:
+            if self._fits(rows[key]) and not captured(rows[key]) and self._admits(rows[key]):
+                self._of(rows[key])
         self._step("get_relationships", _titles(people.values()), rows.values(), started)
 
     # -- what applies to the work
@@ -247,90 +296,48 @@ class Gather:
             )
             if self._admits(row) and (row.trust in OWN_WORDS or section == "procedures")
         ]
-        weights = weigh(self._index, self._prompt, self._vector, rows)
-        order = sorted(zip(weights, rows, strict=True), key=lambda one: -one[0])
-        kept = [
-            one
-            for at, one in enumerate(order[: MOST[section]])
-            if one[0] >= (SURE if self._unasked else LEAST)[section]
-            or (at < self._least.get(section, 0) and one[0] >= MAYBE[section])
-        ]
-        for weight, row in kept:
-            self._add(section, row, min(1.0, weight))
-        self._step(tool, self._prompt, (row for _, row in kept), started)
+        for row in rows:
+            self._consider(section, row)
+        self._step(tool, self._prompt, rows, started)
 
     # -- what is known, and what happened
 
-    def _known(self, people: Mapping[int, Row], wanted: Collection[str]) -> None:
+    def _said(self, people: Mapping[int, Row]) -> None:
         started = time.perf_counter()
         found = self._asked(self._prompt)
-        self._clear(found, wanted)
-        self._likely(found, wanted)
+        for rank, one in enumerate(found):
+            if one.row.key in self._known:
+                self._known[one.row.key].rank = rank
+            elif self._fits(one.row):
+                self._of(one.row).rank = rank
+        self._held_back(found)
         self._step("search_facts", self._prompt, (one.row for one in found), started)
-        if people:
+        others = [row.title for row in people.values() if row.title not in self._prompt]
+        if others:
             started = time.perf_counter()
-            others = [row.title for row in people.values() if row.title not in self._prompt]
-            again = self._asked(f"{self._prompt} {' '.join(others)}") if others else found
-            self._about(again, people, wanted)
+            again = self._asked(f"{self._prompt} {' '.join(others)}")
+            for one in again:
+                if self._fits(one.row):
+                    self._of(one.row)
+            self._held_back(again)
             self._step("search_facts", _titles(people.values()), (o.row for o in again), started)
+
+    def _held_back(self, found: Sequence[Found]) -> None:
+        """Nothing stands there without what says the same of a later day."""
+        for one in found:
+            if one.newer and not self._past and one.row.key in self._known:
+                self._known[one.row.key].newer = one.newer
 
     def _asked(self, query: str) -> list[Found]:
         asked = Asked(query, _CANDIDATES, passive=True, captures=False, history=self._past)
-        return [
-            one
-            for one in self._search.run(asked, self._vector)
-            if self._admits(one.row)
-            and one.row.type not in (ENTITY, "procedure")
-            and one.row.kind != "instruction"
-        ]
+        return [one for one in self._search.run(asked, self._vector) if self._admits(one.row)]
 
-    def _clear(self, found: Sequence[Found], wanted: Collection[str]) -> None:
-        """What bears on the prompt beyond doubt; nothing goes in without what says the same of a
-        later day."""
-        by_handle = {one.row.handle: one for one in found}
-        rows = strict(self._index, self._prompt, self._vector, [one.row for one in found])
-        rows.sort(key=lambda row: bool(self._project) and row.project != self._project)
-        if self._past:
-            kept = {row.handle for row in rows}
-            rows = [one.row for one in found if one.row.handle in kept]
-        order: dict[str, Row] = {}
-        for row in rows:
-            newer = by_handle[row.handle].newer
-            if newer in by_handle and not self._past:
-                order.setdefault(newer, by_handle[newer].row)
-            if not newer or newer in by_handle:
-                order.setdefault(row.handle, row)
-        for at, row in enumerate(order.values()):
-            needs = "" if self._past else by_handle[row.handle].newer
-            if self._section(row) in wanted:
-                self._add(self._section(row), row, 0.9 - at / 100, needs=needs)
+    def _fits(self, row: Row) -> bool:
+        """Is it a fact or an event? The others come by ways of their own."""
+        return row.type not in (ENTITY, "procedure") and row.kind != "instruction"
 
-    def _likely(self, found: Sequence[Found], wanted: Collection[str]) -> None:
-        """The best of what a prompt of this kind asks for, sure or not."""
-        have = {one.row.handle for one in self.found.candidates}
-        rows = [one.row for one in found if one.row.handle not in have]
-        weights = weigh(self._index, self._prompt, self._vector, rows)
-        for at, (weight, row) in enumerate(zip(weights, rows, strict=True)):
-            section = self._section(row)
-            count = sum(other.section == section for other in self.found.candidates)
-            short = section in wanted and count < self._least.get(section, 0)
-            if short and weight >= MAYBE[section]:
-                self._add(section, row, 0.5 - at / 100)
-
-    def _about(
-        self, found: Sequence[Found], people: Mapping[int, Row], wanted: Collection[str]
-    ) -> None:
-        """What is about somebody whom the prompt names, and fits it less clearly."""
-        have = {one.row.key for one in self.found.candidates}
-        rows = [one.row for one in found if one.row.key not in have]
-        about = self._index.names_of([row.key for row in rows])
-        names = {name for row in people.values() for name in _names(row)}
-        mine = [row for row in rows if about[row.key] & names]
-        weights = weigh(self._index, self._prompt, self._vector, mine)
-        for weight, row in sorted(zip(weights, mine, strict=True), key=lambda one: -one[0]):
-            section = self._section(row)
-            if weight >= NAMED and section in wanted:
-                self._add(section, row, weight)
+    def _of(self, row: Row) -> Considered:
+        return self._consider("episodes" if row.type == "episodic" else "memories", row)
 
     def _recent(self, people: Mapping[int, Row]) -> None:
         started = time.perf_counter()
@@ -340,26 +347,48 @@ class Gather:
             some = self._index.list(
                 entity=person.title, type="episodic", status="active", since=since, limit=_EVENTS
             )
-            found |= {row.key: row for row in some if not captured(row)}
-        have = {one.row.key for one in self.found.candidates}
-        for at, row in enumerate(row for key, row in found.items() if key not in have):
-            self._add("episodes", row, 0.4 - at / 100)
+            found |= {row.key: row for row in some if not captured(row) and self._admits(row)}
+        for row in found.values():
+            self._of(row)
         self._step("search_events", _titles(people.values()), found.values(), started)
 
-    def _section(self, row: Row) -> str:
-        return "episodes" if row.type == "episodic" else "memories"
-
-    def _add(
-        self, section: str, row: Row, score: float, lines: tuple[str, ...] = (), needs: str = ""
-    ) -> None:
-        count = sum(one.section == section for one in self.found.candidates)
-        if self._admits(row) and count < MOST[section]:
-            self.found.candidates.append(Candidate(section, row, score, lines, needs))
+    def _add(self, one: Considered, chance: float) -> None:
+        before = [other.score for other in self.found.candidates if other.section == one.section]
+        if len(before) < MOST[one.section]:
+            score = min([chance, *(other - 1e-6 for other in before)])  # the order stays
+            self.found.candidates.append(
+                Candidate(one.section, one.row, score, one.lines, one.newer, one.named)
+            )
 
     def _step(self, tool: str, asked: str, rows: Iterable[Row], started: float) -> None:
         self.found.steps.append(
             Step(tool, asked, tuple(row.handle for row in rows), time.perf_counter() - started)
         )
+
+
+def table(considered: Sequence[Considered], found: Sequence[Sign]) -> Vectors:
+    """What speaks for each memory, as `classifier.needed` takes it: the share of the prompt's words
+    it has and how many (to 4); how near its meaning is, how far behind the nearest of its section
+    and its place there; its place in the search; is it named, near or about whom is, does it state
+    their relations; is anybody named."""
+    reach = np.array([sign.reach for sign in found], dtype=np.float32)
+    reach = np.nan_to_num(reach)
+    best, place = np.zeros_like(reach), np.zeros_like(reach)
+    sections = np.array([one.section for one in considered])
+    for section in SECTIONS:
+        inside = np.flatnonzero(sections == section)
+        if inside.size:
+            best[inside] = reach[inside].max()
+            place[inside[np.argsort(-reach[inside], kind="stable")]] = np.arange(inside.size)
+    named = any(one.named for one in considered)
+    rows = [
+        (
+            sign.share, min(sign.many, 4), reach[at], reach[at] - best[at], math.log1p(place[at]),
+            math.log1p(one.rank), one.named, one.near, one.about, one.states, named,
+        )
+        for at, (one, sign) in enumerate(zip(considered, found, strict=True))
+    ]  # fmt: skip
+    return np.array(rows, dtype=np.float32).reshape(len(rows), 11)
 
 
 def _bare(name: str) -> str:

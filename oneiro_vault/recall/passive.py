@@ -31,9 +31,6 @@ ENOUGH: Final = 0.42
 _WORDS: Final = 0.20
 """What having all words of the question adds to the meaning; one shared word is chance and adds
 nothing."""
-_BESIDE: Final = 0.12
-"""A row that is this much weaker than the best one is left out: precision 30 -> 32 % on turns, 42
--> 47 % on sessions."""
 _COVERED: Final = 0.60
 """Without vectors: the share of the question's words, each weighted by its rarity …"""
 _SEVERAL: Final = 3
@@ -62,24 +59,13 @@ class Sign:
         return self.reach + (_WORDS * self.share if self.many > 1 else 0.0)
 
 
-def strict(index: Index, query: str, vector: Vectors | None, rows: Sequence[Row]) -> list[Row]:
-    """The rows that bear on the query beyond doubt, the clearest first."""
-    signs = _signs(index, query, vector, rows)
-    best = max((sign.weight for sign in signs), default=0.0)
-    kept = [
-        (sign.weight, row)
-        for sign, row in zip(signs, rows, strict=True)
-        if sign.weight >= max(ENOUGH, best - _BESIDE)
-    ]
-    return [row for _, row in sorted(kept, key=lambda one: -one[0])]
-
-
 def weigh(index: Index, query: str, vector: Vectors | None, rows: Sequence[Row]) -> list[float]:
     """What speaks for each row; from ENOUGH on it bears on the query beyond doubt."""
-    return [sign.weight for sign in _signs(index, query, vector, rows)]
+    return [sign.weight for sign in signs(index, query, vector, rows)]
 
 
-def _signs(index: Index, query: str, vector: Vectors | None, rows: Sequence[Row]) -> list[Sign]:
+def signs(index: Index, query: str, vector: Vectors | None, rows: Sequence[Row]) -> list[Sign]:
+    """What speaks for each row."""
     if not rows:
         return []
     keys = [row.key for row in rows]

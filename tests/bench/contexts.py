@@ -8,7 +8,9 @@ import argparse
 import json
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,11 +52,9 @@ class Score:
         )
 
 
-def measure(path: Path) -> Score:
-    """One life through the API."""
-    life = json.loads(path.read_text("utf-8"))
-    from datetime import datetime
-
+@contextmanager
+def lived(life: Mapping[str, Any]) -> Iterator[tuple[App, dict[str, str]]]:
+    """A vault with a life's memories, and what each id is called in it."""
     now = datetime.fromisoformat(f"{life['today']}T09:00:00+00:00").timestamp()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "vault"
@@ -63,16 +63,27 @@ def measure(path: Path) -> Score:
         with App.open(root, settings, clock=Clock(now)) as app:
             items = [{k: v for k, v in one.items() if k != "key"} for one in life["memories"]]
             stored = app.call("remember", {"items": items})["results"]
-            keys = {
-                row["id"]: one["key"] for row, one in zip(stored, life["memories"], strict=True)
-            }
-            kinds = {one["key"]: one.get("kind") for one in life["memories"]}
             app.call("embed", {})
-            score = Score()
-            for prompt in life["prompts"]:
-                found = app.call("context", {"prompt": prompt["text"]})
-                _count(score, prompt, _shown(found, keys), kinds)
-            return score
+            yield (
+                app,
+                {row["id"]: m["key"] for row, m in zip(stored, life["memories"], strict=True)},
+            )
+
+
+def measure(path: Path, *, hook: bool = False) -> Score:
+    """One life through the API; `hook`: what comes unasked."""
+    life = json.loads(path.read_text("utf-8"))
+    kinds = {one["key"]: one.get("kind") for one in life["memories"]}
+    score = Score()
+    with lived(life) as (app, keys):
+        for prompt in life["prompts"]:
+            if hook:
+                ids = app.call("inject", {"prompt": prompt["text"]})["ids"]
+                shown = {keys[one]: "" for one in ids}
+            else:
+                shown = _shown(app.call("context", {"prompt": prompt["text"]}), keys)
+            _count(score, prompt, shown, kinds)
+    return score
 
 
 def _shown(found: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, str]:
@@ -118,9 +129,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--hook", action="store_true", help="what comes unasked")
     options = parser.parse_args()
     for path in options.files or sorted(FILES.glob("*.json")):
-        score = measure(path)
+        score = measure(path, hook=options.hook)
         print(path.stem, score, *(score.told if options.show else ()), sep="\n  ")
 
 

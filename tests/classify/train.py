@@ -23,7 +23,8 @@ from sklearn.linear_model import LogisticRegression
 from oneiro_vault.classify import classifier, first_things
 from oneiro_vault.classify.classifier import INTENTS, SPEAKERS, TOPICS, WEIGHTS, Head, Vectors
 from oneiro_vault.core.conversation import personal
-from tests.classify import train_tagger
+from tests.classify import train_needed, train_tagger
+from tests.classify.train_needed import NEEDED
 
 FOLDER: Final = Path(__file__).parents[1] / "corpora"
 LABELS: Final[dict[Head, tuple[str, str]]] = {
@@ -435,7 +436,7 @@ def figures(scores: Vectors, labels: Vectors) -> str:
 
 def main() -> None:
     """Write the weights, or measure; of the heads that are named, else of all."""
-    every = {*LABELS, TOPIC, INTENT}
+    every = {*LABELS, TOPIC, INTENT, NEEDED}
     names = every.intersection(sys.argv) or every
     heads: list[Head] = [head for head in LABELS if head in names]
     if "--check" in sys.argv:
@@ -445,6 +446,8 @@ def main() -> None:
             check_topics()
         if INTENT in names:
             check_intents()
+        if NEEDED in names:
+            train_needed.check([*train_needed.seen(sorted(train_needed.LIVES.glob("*.json")))])
         return
     learned: dict[str, Any] = {}
     if names < every:
@@ -458,6 +461,11 @@ def main() -> None:
     if INTENT in names:
         learned |= {f"{INTENT}/{name}": array for name, array in learn_intents().items()}
     np.savez_compressed(WEIGHTS, **learned)
+    if NEEDED in names:  # it learns from what the others say
+        classifier.weights.cache_clear()
+        known = [*train_needed.seen(sorted(train_needed.LIVES.glob("*.json")))]
+        found = {f"{NEEDED}/{name}": one for name, one in train_needed.learn(known).items()}
+        np.savez_compressed(WEIGHTS, **learned | found)
 
 
 if __name__ == "__main__":

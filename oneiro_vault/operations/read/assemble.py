@@ -3,8 +3,8 @@ apply, what is known and what happened, in one budget of tokens; or nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
@@ -19,11 +19,14 @@ from oneiro_vault.operations.read import orient
 from oneiro_vault.operations.read.recall_show import check_text
 from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.recall import sections
-from oneiro_vault.recall.gather import NEAR, Gather, Gathered
+from oneiro_vault.recall.gather import LIKELY, SURE, Gather, Gathered
 from oneiro_vault.recall.graph_walk import Graph
 from oneiro_vault.recall.request import LIVE
 from oneiro_vault.recall.search import Search
 from oneiro_vault.recall.sections import Piece
+
+if TYPE_CHECKING:
+    from oneiro_vault.classify.classifier import Intent
 
 _LONGEST: Final = 4_000
 """Characters of a prompt that are asked about: what comes after is a log or a file."""
@@ -55,14 +58,14 @@ def context(
     vector, degraded = house.query_vector(query, wait=not fast, progress=progress)
     work = _Assembly(house, query, vector, project)
     intents = _intents(query)
-    found = work.gathered(intents, lambda _: True)
+    found = work.gathered(lambda _: True, intents)
     pieces = [*work.pieces(found), *_orientation(house)]
     room = tokens - sections.overhead(PREFACE, True, at_most)
     kept = sections.fitted(pieces, room, sections.shares(house.settings["context.shares"]))
     answer: answers.Assembled = {
         "schema": 1,
         "text": sections.text(kept, PREFACE, True),
-        "intents": list(intents),
+        "intents": _clear(intents),
         "sections": _listed(kept),
         "ambiguous": {
             name: [{"id": row.handle, "title": row.title} for row in rows]
@@ -108,26 +111,32 @@ def inject(
         return _injected([], None)
     behind = house.converge()
     vector, degraded = house.query_vector(query, wait=False)
-    work = _Assembly(house, query, vector, project, unasked=True)
+    work = _Assembly(house, query, vector, project)
     given = set(known)
     found = work.gathered(
-        (),
         lambda row: row.handle not in given and not (session and row.session == session),
+        least=SURE,
     )
     share = {**sections.shares(house.settings["context.shares"]), "orientation": 0.0}
     room = tokens - sections.overhead(PREFACE, False, at_most)
     return _injected(_within(sections.fitted(work.pieces(found), room, share)), degraded, behind)
 
 
-def _intents(query: str) -> Sequence[str]:
-    from oneiro_vault.classify.classifier import INTENDED, intents  # as in `drafts`
+def _intents(query: str) -> Mapping[Intent, float] | None:
+    from oneiro_vault.classify.classifier import intents  # as in `drafts`
 
     if not query.strip():
-        return ()
+        return None
     try:
-        return [name for name, likely in intents(query).items() if likely >= INTENDED]
-    except EmbedderProblem:  # what is sure comes all the same
-        return ()
+        return intents(query)
+    except EmbedderProblem:  # what is near comes all the same
+        return None
+
+
+def _clear(intents: Mapping[Intent, float] | None) -> list[str]:
+    from oneiro_vault.classify.classifier import INTENDED  # as in `drafts`
+
+    return [name for name, likely in (intents or {}).items() if likely >= INTENDED]
 
 
 class _Assembly:
@@ -139,16 +148,20 @@ class _Assembly:
         query: str,
         vector: Vectors | None,
         project: str | None,
-        *,
-        unasked: bool = False,
     ) -> None:
         self._house, self._query, self._vector, self._project = house, query, vector, project
-        self._unasked = unasked
 
-    def gathered(self, intents: Collection[str], admits: Callable[[Row], bool]) -> Gathered:
+    def gathered(
+        self,
+        admits: Callable[[Row], bool],
+        intents: Mapping[Intent, float] | None = None,
+        least: float = LIKELY,
+    ) -> Gathered:
         """The candidates of all sections but the orientation."""
         from oneiro_vault.classify.classifier import looks_back  # as in `drafts`
 
+        if not self._query.strip():
+            return Gathered()
         house, past = self._house, looks_back(self._query)
         ledger = house.remembered()
         gather = Gather(
@@ -158,12 +171,9 @@ class _Assembly:
             self._query,
             self._vector,
             lambda row: _speaks(row, past) and admits(row),
-            unasked=self._unasked,
+            past=past,
         )
-        wanted = [name for name in sections.SHARES if name != "orientation"]
-        if not self._query.strip():
-            wanted = []
-        return gather.run(wanted, intents, past=past, project=self._project or "")
+        return gather.run(intents, least, self._project or "")
 
     def pieces(self, found: Gathered) -> list[Piece]:
         """The candidates as they are shown, and what is to be asked about."""
@@ -172,7 +182,7 @@ class _Assembly:
         for one in found.candidates:
             body = words[one.row.handle]
             if one.section == "people":
-                body = shorten(body, _BESIDE if one.score < NEAR else _WHOLE) or body[:0]
+                body = shorten(body, _WHOLE if one.named else _BESIDE) or body[:0]
             said = "\n".join(filter(None, (body, *one.lines)))
             if said.strip():
                 shown_ = _quoted(one.row, said)
