@@ -34,7 +34,7 @@ full."""
 
 _T = TypeVar("_T")
 log = logging.getLogger(__name__)
-VERSION: Final = 11
+VERSION: Final = 12
 """Raised with every change of the tables or of what is put into them: an index of another version
 is rebuilt."""
 

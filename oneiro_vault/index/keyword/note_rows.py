@@ -61,6 +61,7 @@ _CORE_INDEX: Final = NOTE_COLUMNS.index("core") + 1
 _MONTHS: Final = (
     "January February March April May June July August September October November December"
 ).split()
+_BY_MONTH: Final = re.compile(r"(?:episodic|semantic)/\d{4}/\d\d/")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -451,6 +452,9 @@ def _names(note: Memory, handle: str) -> set[tuple[str, str]]:
         (path.rpartition("/")[2], "stem"),
         (_folded(note.title), "title"),
     }
+    if not _BY_MONTH.match(path):  # a link may give the end of a path, as in Obsidian
+        parts = path.split("/")
+        found.update(("/".join(parts[at:]), "stem") for at in range(1, len(parts) - 1))
     found.update((_folded(part), "tag") for tag in note.tags for part in _nested(tag.lstrip("#")))
     if note.type == "entity":
         found.update((word, WORD) for word in _parts(_folded(note.title)))
@@ -525,8 +529,10 @@ def _targets(target: str, path: str) -> Iterator[str]:
     target = _bare(unquote(target) if "%" in target else target)
     if not target or "://" in target or target.startswith("mailto:"):
         return
+    if target.startswith(("./", "../")):
+        target = f"/{posixpath.normpath(posixpath.join(posixpath.dirname(path), target))}"
     if not target.lower().endswith(".md"):
-        yield _folded(target)
+        yield _folded(target.lstrip("/"))
         return
     inside = posixpath.normpath(
         target.lstrip("/")

@@ -42,7 +42,7 @@ _NOBODY: Final = frozenset(
 ) | {"the person", "the user", "the assistant"}
 """What is no name of anybody, folded."""
 _ADDED: Final = re.compile(r" \[\d{4}-[^\]]*\]")
-_LINE: Final = re.compile(r"- \d{4}-\d\d-\d\d: “[^“”]+” \(\[\[[0-9a-z]{12}\]\]\)")
+_LINE: Final = re.compile(r"- \d{4}-\d\d-\d\d: “[^“”]+” \(\[\[(?:[^\[\]|]+\|)?[0-9a-z]{12}\]\]\)")
 _MARKS: Final = str.maketrans("“”", "''")
 
 
@@ -143,7 +143,9 @@ def _said(title: str, notes: Sequence[Note]) -> list[tuple[str, Note]]:
         words = " ".join(naming[0].split()).translate(_MARKS) if naming else ""
         if words and len(words) <= LONGEST and fold(words) not in lines:
             day = note.memory.created[:10]
-            lines[fold(words)] = f"- {day}: “{words}” ([[{note.id}]])", note
+            # By the file's name, so that Obsidian opens it too.
+            file = note.memory.path.rpartition("/")[2].removesuffix(".md")
+            lines[fold(words)] = f"- {day}: “{words}” ([[{file}|{note.id}]])", note
     return list(lines.values())[-SHOWN:]
 
 

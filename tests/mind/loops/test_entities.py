@@ -49,15 +49,16 @@ def entities(call: Call) -> dict[str, dict[str, Any]]:
     return {row["title"]: call("show", id=row["id"]) for row in rows}
 
 
-def test_whoever_two_memories_are_about_has_a_note(call: Call) -> None:
+def test_whoever_two_memories_are_about_has_a_note(call: Call, root: Path) -> None:
     ids = [say(call, *one) for one in SAID]
     found = night(call)
     assert set(found) == {"Peter Novak", "Miller order"}, "once is not enough"
     body = found["Peter Novak"]["body"].strip().splitlines()
+    files = [next(root.rglob(f"*-{one}.md")).stem for one in ids[:2]]
     assert body == [
-        f"- 2026-05-01: “Peter Novak writes eight articles a week.” ([[{ids[0]}]])",
-        f"- 2026-05-09: “Peter Novak moved to the Miller order.” ([[{ids[1]}]])",
-    ]
+        f"- 2026-05-01: “Peter Novak writes eight articles a week.” ([[{files[0]}|{ids[0]}]])",
+        f"- 2026-05-09: “Peter Novak moved to the Miller order.” ([[{files[1]}|{ids[1]}]])",
+    ], "by their files' names: Obsidian opens them"
     assert list(found["Peter Novak"]["meta"]["derived_from"]) == ids[:2]
     assert found["Peter Novak"]["meta"]["trust"] == "model"
     graph = call("graph", name="peter")
