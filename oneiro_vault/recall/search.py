@@ -23,6 +23,7 @@ from oneiro_vault.core.ranking import (
     Weights,
     coverage,
     diversify,
+    fuse,
     rationed,
     relevant,
     voices,
@@ -265,15 +266,21 @@ class Search:
         made = self.index.made_of([row.handle for row in known.values() if captured(row)])
         facts = {key for keys in made.values() for key in keys if allowed is None or key in allowed}
         known |= self.index.rows(facts - known.keys()) if facts else {}
+        old, successors = self._replaced(known, asked, allowed)
         fitting = (row for row in known.values() if self._answers(row, asked))
         rows = sorted(
             fitting, key=lambda row: row.path
         )  # equals stay in this order, and keys differ from index to index
         if not rows:
             return []
-        features = Signs(self.index, self.ledger).of(asked.query, terms, expression, vector, rows)
+        features = Signs(self.index, self.ledger).of(
+            asked.query, terms, expression, vector, [*rows, *old]
+        )
+        gains = self._inherited(features, [*rows, *old], successors)
+        features = features.of(range(len(rows))) if old else features
         captures = among(rows, made)
         scored, fit = captures.ranked(features, self.weights, rows)
+        scored = _gained(scored, rows, gains)
         exactly = frozenset(
             row.handle for row in rows if row.key in exact and row.handle not in captures
         )
@@ -319,6 +326,41 @@ class Search:
         if row.type == "entity" and row.source == "dream" and not asked.filters.type:
             return False  # a profile quotes what answers by itself
         return not asked.passive or row.type != "orientation"
+
+    def _replaced(
+        self, known: dict[int, Row], asked: Asked, allowed: set[int] | None
+    ) -> tuple[list[Row], dict[str, str]]:
+        """The candidates that were replaced, and handle -> what holds now in its place, which
+        `known` has from here on: a correction seldom repeats what it is about."""
+        if asked.alike or asked.history or asked.only is not None or asked.filters.status:
+            return [], {}
+        old = [row for row in known.values() if row.status == "superseded"]
+        lines = self.index.succession([row.key for row in old]) if old else {}
+        known |= self.index.rows({key for keys in lines.values() for key in keys} - known.keys())
+        found: dict[str, str] = {}
+        for row in old:
+            living = [
+                known[key]
+                for key in lines.get(row.key, ())
+                if key in known
+                and self._answers(known[key], asked)
+                and (allowed is None or key in allowed)
+            ]
+            if living:
+                found[row.handle] = max(living, key=lambda one: (one.when or 0.0, one.path)).handle
+        return sorted((row for row in old if row.handle in found), key=lambda row: row.path), found
+
+    def _inherited(
+        self, features: Features, rows: Sequence[Row], successors: Mapping[str, str]
+    ) -> dict[str, float]:
+        """Handle -> by how much what it replaced fits better, where it does."""
+        if not successors:
+            return {}
+        fit = {rows[one.index].handle: one.score for one in fuse(features, self.weights)}
+        found: dict[str, float] = {}
+        for before, after in successors.items():
+            found[after] = max(found.get(after, 0.0), fit[before] - fit[after])
+        return {handle: gain for handle, gain in found.items() if gain > 0}
 
     def _evidence(
         self, asked: Asked, terms: QueryTerms, features: Features, rows: Sequence[Row]
@@ -446,6 +488,21 @@ def _leading(scored: Sequence[Scored], exact: Sequence[bool]) -> list[Scored]:
         if exact[one.index]
     ]
     return [*words, *(one for one in scored if not exact[one.index])]
+
+
+def _gained(
+    scored: Sequence[Scored], rows: Sequence[Row], gains: Mapping[str, float]
+) -> list[Scored]:
+    """What replaced another fits as well as that did."""
+    if not gains:
+        return [*scored]
+    found = [
+        replace(one, score=one.score + gain, parts=one.parts | {"what it replaced": gain})
+        if (gain := gains.get(rows[one.index].handle))
+        else one
+        for one in scored
+    ]
+    return sorted(found, key=lambda one: -one.score)
 
 
 def _both(one: set[int] | None, other: frozenset[int] | None) -> set[int] | None:
