@@ -276,11 +276,11 @@ class Search:
         features = Signs(self.index, self.ledger).of(
             asked.query, terms, expression, vector, [*rows, *old]
         )
-        gains = self._inherited(features, [*rows, *old], successors)
+        least = self._inherited(features, [*rows, *old], successors)
         features = features.of(range(len(rows))) if old else features
         captures = among(rows, made)
         scored, fit = captures.ranked(features, self.weights, rows)
-        scored = _gained(scored, rows, gains)
+        scored = _raised(scored, rows, least)
         exactly = frozenset(
             row.handle for row in rows if row.key in exact and row.handle not in captures
         )
@@ -353,14 +353,15 @@ class Search:
     def _inherited(
         self, features: Features, rows: Sequence[Row], successors: Mapping[str, str]
     ) -> dict[str, float]:
-        """Handle -> by how much what it replaced fits better, where it does."""
+        """Handle -> how well what it replaced fits, where that is better."""
         if not successors:
             return {}
         fit = {rows[one.index].handle: one.score for one in fuse(features, self.weights)}
         found: dict[str, float] = {}
         for before, after in successors.items():
-            found[after] = max(found.get(after, 0.0), fit[before] - fit[after])
-        return {handle: gain for handle, gain in found.items() if gain > 0}
+            if fit[before] > fit[after]:
+                found[after] = max(found.get(after, 0.0), fit[before])
+        return found
 
     def _evidence(
         self, asked: Asked, terms: QueryTerms, features: Features, rows: Sequence[Row]
@@ -490,18 +491,17 @@ def _leading(scored: Sequence[Scored], exact: Sequence[bool]) -> list[Scored]:
     return [*words, *(one for one in scored if not exact[one.index])]
 
 
-def _gained(
-    scored: Sequence[Scored], rows: Sequence[Row], gains: Mapping[str, float]
+def _raised(
+    scored: Sequence[Scored], rows: Sequence[Row], least: Mapping[str, float]
 ) -> list[Scored]:
-    """What replaced another fits as well as that did."""
-    if not gains:
+    """What replaced another fits no less than that did."""
+    if not least:
         return [*scored]
-    found = [
-        replace(one, score=one.score + gain, parts=one.parts | {"what it replaced": gain})
-        if (gain := gains.get(rows[one.index].handle))
-        else one
-        for one in scored
-    ]
+    found: list[Scored] = []
+    for one in scored:
+        more = least.get(rows[one.index].handle, 0.0) - one.score
+        parts = one.parts | {"what it replaced": more}
+        found.append(replace(one, score=one.score + more, parts=parts) if more > 0 else one)
     return sorted(found, key=lambda one: -one.score)
 
 
