@@ -1,18 +1,10 @@
-"""Which rows bear so clearly on what a person just wrote that a model should see them unasked; most
-of the time none.
+"""What speaks for a row beside what a person just wrote, by signs that do not depend on the other
+rows: how far its meaning is above what unrelated texts reach with this model, and the share of the
+words that it has.
 
-A search ranks and would rather show a weak row than none; what is put before a model without being
-asked for costs attention every time it is wrong. So here every row has to stand on its own, by
-signs that do not depend on the other rows: how far its meaning is above what unrelated texts reach
-with this model, and the share of the question's words that it has.
-
-Measured with the default model: of 760 questions about five long conversations (turns / whole
-sessions) 84 / 89 % get at least one row; of 760 questions about somebody else's conversation .9 /
-.5 %, of 350 everyday requests ("fix the failing test", "write a haiku") none. In a made-up
-project's vault 82 % of 40 requests that a note bears on get it, 94 % of what they get is right, and
-of 70 everyday ones a single one gets a row ("there is a memory leak in the worker": the note about
-the worker that leaks). With keywords alone 50 / 64 % of the questions get a row, .1 / .3 % of the
-foreign ones, and none of the everyday requests.
+Which rows a prompt needs is learned from these signs and others (`gather`); here they are weighed
+by themselves, for what is asked outright: what a text corrects, which principle bears on a
+decision.
 """
 
 from __future__ import annotations
@@ -27,7 +19,7 @@ from oneiro_vault.index.base import Row, Vectors
 from oneiro_vault.index.store import Index
 
 ENOUGH: Final = 0.42
-"""How much has to speak for a row: from .40 to .44 everything above moves by at most 4 points."""
+"""How much has to speak for a row: from .40 to .44 what is found moves by at most 4 points."""
 _WORDS: Final = 0.20
 """What having all words of the question adds to the meaning; one shared word is chance and adds
 nothing."""
