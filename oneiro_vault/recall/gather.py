@@ -163,8 +163,8 @@ class Gather:
         considered = self.consider()
         handles = [one.row.handle for one in considered]
         chances = dict(zip(handles, self._likely(considered, intents), strict=True))
-        for one in considered:  # what says the same of a later day stands before it
-            if one.newer in chances:
+        for one in sorted(considered, key=lambda one: one.row.when or 0.0):
+            if one.newer in chances:  # what says the same of a later day stands before it
                 chances[one.newer] = max(chances[one.newer], chances[one.row.handle] + 1e-3)
         rules = sorted(
             (one.row.handle for one in considered if one.section == "instructions"),
