@@ -61,7 +61,10 @@ def measure(path: Path, told: list[str]) -> Counter[str]:
                 if old.stated_by(before) and not new.stated_by(before):
                     score["oriented"] += 1
                     score["follows"] += new.stated_by(after)
-                    score["outdated"] += old.stated_by(after) and not new.stated_by(after)
+                    late = old.stated_by(after) and not new.stated_by(after)
+                    score["outdated"] += late
+                    if late:
+                        told.append(f"outdated: {fact.key}: {old.quote} -> {new.quote}")
     return score
 
 
