@@ -60,7 +60,7 @@ def test_a_question_about_one_note_gets_that_note(vault: App, vector: bool) -> N
 @pytest.mark.parametrize(
     "query",
     [
-        "fix the typo in the readme",
+        "fix the failing test",
         "write a haiku",
         "continue",
         "yes",
