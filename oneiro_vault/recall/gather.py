@@ -13,7 +13,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -94,8 +94,8 @@ class Considered:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the plan, as Octybot's tools are called: what was asked, what was found, seconds
-    it took."""
+    """One step of the plan, as Octybot's tools are called: what was asked, what it found of that
+    which the prompt needs (handles), seconds it took."""
 
     tool: str
     asked: str
@@ -130,7 +130,7 @@ class Gather:
         self._index, self._search, self._graph = index, search, graph
         self._prompt, self._vector, self._admits, self._past = prompt, vector, admits, past
         self._known: dict[int, Considered] = {}
-        self._near: Collection[int] = ()
+        self._near: Collection[Ref] = ()
         self._stating: Collection[int] = ()
         self.found = Gathered()
 
@@ -179,6 +179,11 @@ class Gather:
             wanted = one.row.handle in always or chances[one.row.handle] >= least
             if wanted and (not one.newer or one.newer in chances):
                 self._add(one, chances[one.row.handle])
+        shown = {one.row.handle for one in self.found.candidates}
+        self.found.steps = [
+            replace(step, found=tuple(handle for handle in step.found if handle in shown))
+            for step in self.found.steps
+        ]
         return self.found
 
     def _order(
@@ -263,13 +268,19 @@ class Gather:
     def _connected(self, people: Mapping[int, Row]) -> None:
         started = time.perf_counter()
         ties: dict[int, list[Tie]] = {key: [] for key in people}
-        every = self._graph.around([*people]) if people else set()
-        for tie in sorted(every, key=lambda one: -(one.when or 0.0)):
+        every = sorted(
+            self._graph.around([*people]) if people else (), key=lambda one: -(one.when or 0.0)
+        )
+        typed = [tie for tie in every if tie.relation not in UNTYPED]
+        for tie in typed:
             for end in {tie.source, tie.target} & people.keys():
-                if tie.relation not in UNTYPED and isinstance(end, int):
+                if isinstance(end, int):
                     ties[end].append(tie)
-        ends = {end for tie in every for end in (tie.source, tie.target) if isinstance(end, int)}
-        rows = self._index.rows(ends | {tie.by for tie in every})
+        self._near = {end for tie in every for end in (tie.source, tie.target)}
+        self._stating = {tie.by for tie in every}
+        newest = [*dict.fromkeys(tie.by for tie in every)][:_CANDIDATES]
+        ends = {end for tie in typed for end in (tie.source, tie.target) if isinstance(end, int)}
+        rows = self._index.rows(ends.union(newest, (tie.by for tie in typed)))
         for key in people:
             others = [tie for tie in ties[key] if tie.by != key]  # its own stand in its words
             self._known[key].lines = tuple(_line(tie, key, rows) for tie in others[:_TIES])
@@ -279,10 +290,9 @@ class Gather:
                     row = rows[other]
                     if row.type == ENTITY and self._admits(row):
                         self._consider("people", row).close = True
-        self._near, self._stating = ends, {tie.by for tie in every}
-        for key in sorted(self._stating, reverse=True)[:_CANDIDATES]:
-            if self._fits(rows[key]) and not captured(rows[key]) and self._admits(rows[key]):
-                self._of(rows[key])
+        for row in (rows[key] for key in newest):
+            if self._fits(row) and not captured(row) and self._admits(row):
+                self._of(row)
         self._step("get_relationships", _titles(people.values()), rows.values(), started)
 
     # -- what applies to the work

@@ -86,6 +86,8 @@ def test_octybots_worked_example(model_call: Call) -> None:
         "search_entity", "get_relationships", "get_instructions", "search_processes",
         "search_facts", "search_facts", "search_events",
     ]  # fmt: skip
+    shown = {one for some in found["sections"].values() for one in some}
+    assert {one for step in found["trace"] for one in step["found"]} <= shown
     hook = model_call("inject", prompt=PROMPT, tokens=800)
     assert {peter, checking} <= set(hook["ids"])
 
