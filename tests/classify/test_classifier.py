@@ -149,3 +149,16 @@ def test_probabilities_are_as_sure_as_they_are_right() -> None:
     )
     sure = train.together(opinions, labels).predict_proba(opinions)[:, 1]
     assert abs(np.mean(labels[sure > 0.8]) - np.mean(sure[sure > 0.8])) < 0.05
+
+
+def test_what_is_nearer_and_has_more_of_the_words_is_needed_more() -> None:
+    """One memory a section, with nothing of the prompt and then with much of it."""
+    far = np.array([[0, 0, 0.0, -0.2, 2.0, 3.9, 0, 0, 0, 0, 0]] * 5, dtype=np.float32)
+    near = np.array([[0.6, 3, 0.5, 0.0, 0.0, 0.0, 0, 0, 0, 0, 0]] * 5, dtype=np.float32)
+    sections = [0, 1, 2, 3, 4]
+    low, high = classifier.needed(far, sections), classifier.needed(near, sections)
+    for section in sections[1:]:  # of people, being named says more than words
+        assert 0 < low[section] < 0.1 < high[section] < 1
+    asked = dict.fromkeys(classifier.INTENTS, 0.0) | {"process": 1.0}
+    assert classifier.needed(near, sections, asked)[2] > high[2], "a procedure for how it is done"
+    assert classifier.needed(far[:0], []) == []

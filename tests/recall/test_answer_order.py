@@ -245,3 +245,21 @@ def test_what_was_changed_in_passing_leads_where_no_judge_compared_it(call: Call
         row["title"] for row in call("recall", query=asked)["results"] if row["type"] == "semantic"
     ]
     assert [title[:12] for title in facts[:2]] == [then[:12], first[:12]]
+
+
+def test_a_later_state_stands_before_an_earlier_one_that_fits_better(call: Call) -> None:
+    """Nobody said that one replaces the other; by itself the earliest would stand second."""
+    texts = [
+        f"The release day of the team is {day}, as decided in spring."
+        for day in ("Tuesday", "Friday", "Monday")
+    ]
+    ids = [
+        stored(call, text, created=f"2026-0{number}-01")
+        for number, text in enumerate(texts, start=1)
+    ]
+    for text in FILLER:
+        stored(call, text)
+    call("embed")
+    prompt = "What is the release day of the team?"
+    assert call("inject", prompt=prompt)["ids"] == ids[::-1]
+    assert call("context", prompt=prompt)["sections"]["memories"] == ids[::-1]

@@ -50,3 +50,42 @@ def test_a_captured_wording_does_not_come_back_first(vault: App) -> None:
         {"text": "User: as good as it was on the first day, write that", "kind": "session"},
     )
     assert first(vault, "as good as it was on the first day")[0] == "note0.md"
+
+
+FILLER = tuple(
+    f"Shelf {number} of the archive holds {number} boxes of letters." for number in range(12)
+)
+ASKED = "what is the state of the paper that Tekla sent to the journal?"
+
+
+@pytest.fixture
+def corrected(tmp_path: Path) -> Iterator[tuple[App, list[str]]]:
+    """A memory that has the question's words, and what replaced it twice, which has none."""
+    init_vault(tmp_path / "vault")
+    with App.open(tmp_path / "vault", QUICK) as app:
+        for text in FILLER:
+            app.call("remember", {"items": [{"text": text}]})
+        ids: list[str] = []
+        for text in ("Tekla sent the paper to the journal; its state: under review.",
+                     "They asked for a second round.", "It was a no this morning."):  # fmt: skip
+            item = {"text": text} | ({"replaces": ids[-1]} if ids else {})
+            ids.append(app.call("remember", {"items": [item]})["results"][0]["id"])
+        yield app, ids
+
+
+def test_what_replaced_another_answers_where_that_would_have(
+    corrected: tuple[App, list[str]],
+) -> None:
+    app, (first_, second, now) = corrected
+    rows = app.call("recall", {"query": ASKED, "explain": True})["results"]
+    found = [row["id"] for row in rows]
+    assert found[0] == now
+    assert not {first_, second} & set(found), "what was replaced does not answer itself"
+    assert "what it replaced" in rows[0]["why"]["parts"]
+    assert max(row["score"] for row in rows) <= 1
+
+
+def test_a_successor_that_was_forgotten_answers_nothing(corrected: tuple[App, list[str]]) -> None:
+    app, ids = corrected
+    app.call("forget", {"id": ids[-1]})
+    assert not set(ids) & {row["id"] for row in app.call("recall", {"query": ASKED})["results"]}
