@@ -104,12 +104,15 @@ def intents(prompt: str) -> Mapping[Intent, float]:
 
 
 def needed(
-    signs: Vectors, sections: Sequence[int], intents: Mapping[Intent, float] | None = None
+    signs: Vectors,
+    sections: Sequence[int],
+    intents: Mapping[Intent, float] | None = None,
+    learned: Mapping[str, Any] | None = None,
 ) -> list[float]:
-    """How likely a prompt needs each memory, 0-1. `signs`: a row a memory (`gather.table`);
-    `sections`: the place of each one's in `gather.SECTIONS`; `intents`: what the prompt is for,
-    else what prompts usually are for."""
-    learned = weights()
+    """How likely a prompt needs each of n memories, 0-1. `signs`: n x 11 (`gather.table`);
+    `sections`: n places in `gather.SECTIONS`; `intents`: what the prompt is for, else what prompts
+    usually are for; `learned`: other weights than the packaged ones."""
+    learned = weights() if learned is None else learned
     usual = learned["needed/usual"]
     wanted = np.array([intents[name] for name in INTENTS], np.float32) if intents else usual
     at = np.asarray(sections, dtype=np.int64)

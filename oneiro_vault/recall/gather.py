@@ -377,10 +377,10 @@ class Gather:
 
 
 def table(considered: Sequence[Considered], found: Sequence[Sign]) -> Vectors:
-    """What speaks for each memory, as `classifier.needed` takes it: the share of the prompt's words
-    it has and how many (to 4); how near its meaning is, how far behind the nearest of its section
-    and its place there; its place in the search; is it named, near or about whom is, does it state
-    their relations; is anybody named."""
+    """What speaks for each of n memories, n x 11, as `classifier.needed` takes it: the share of the
+    prompt's words it has and how many (to 4); how near its meaning is, how far behind the nearest
+    of its section and its place there; its place in the search; is it named, near or about whom is,
+    does it state their relations; is anybody named."""
     reach = np.array([sign.reach for sign in found], dtype=np.float32)
     reach = np.nan_to_num(reach)
     best, place = np.zeros_like(reach), np.zeros_like(reach)

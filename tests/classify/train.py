@@ -464,8 +464,7 @@ def main() -> None:
     if NEEDED in names:  # it learns from what the others say
         classifier.weights.cache_clear()
         known = [*train_needed.seen(sorted(train_needed.LIVES.glob("*.json")))]
-        found = {f"{NEEDED}/{name}": one for name, one in train_needed.learn(known).items()}
-        np.savez_compressed(WEIGHTS, **learned | found)
+        np.savez_compressed(WEIGHTS, **learned | train_needed.named(train_needed.learn(known)))
 
 
 if __name__ == "__main__":

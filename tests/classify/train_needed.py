@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from oneiro_vault.app import App
-from oneiro_vault.classify.classifier import INTENTS, intents
+from oneiro_vault.classify.classifier import INTENTS, Intent, intents, needed
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.index.keyword.edge_rows import StatedBy
 from oneiro_vault.recall import gather
@@ -39,7 +39,7 @@ class Seen:
     signs: Any
     sections: Any
     labels: Any
-    intents: Any
+    intents: Mapping[Intent, float]
     life: str
     missed: int
 
@@ -70,7 +70,7 @@ def _considered(app: App, keys: Mapping[str, str], prompt: Mapping[str, Any], li
         gather.table(found, signs(house.index, text, vector, rows)),
         np.array([SECTIONS.index(one.section) for one in found]),
         np.array([2 if one in prompt["needs"] else int(one in fine) for one in names]),
-        np.array([*intents(text).values()], dtype=np.float32),
+        intents(text),
         life,
         len(set(prompt["needs"]) - set(names)),
     )
@@ -95,15 +95,20 @@ def learn(known: Sequence[Seen]) -> dict[str, Any]:
         "signs": by_signs.reshape(count, size).astype(np.float32),
         "intents": by_intents.reshape(count, len(INTENTS)).astype(np.float32),
         "bias": (by_section + bias).astype(np.float32),
-        "usual": np.mean([one.intents for one in known], axis=0).astype(np.float32),
+        "usual": np.mean([[*one.intents.values()] for one in known], axis=0).astype(np.float32),
     }
+
+
+def named(weights: Mapping[str, Any]) -> dict[str, Any]:
+    """Weights as they are called in the file of all heads."""
+    return {f"{NEEDED}/{name}": one for name, one in weights.items()}
 
 
 def _wide(one: Seen) -> Any:
     """What speaks for a memory, for each section apart."""
     section = np.eye(len(SECTIONS), dtype=np.float32)[one.sections]
     rows = len(one.sections)
-    wanted = np.broadcast_to(one.intents, (rows, len(INTENTS)))
+    wanted = np.broadcast_to([*one.intents.values()], (rows, len(INTENTS)))
     return np.hstack(
         [
             (section[:, :, None] * one.signs[:, None, :]).reshape(rows, -1),
@@ -113,26 +118,19 @@ def _wide(one: Seen) -> Any:
     )
 
 
-def likely(weights: Mapping[str, Any], one: Seen, *, asked: bool = True) -> Any:
-    """What these weights say of each memory; not `asked`: of what the prompt is for nothing is
-    known."""
-    wanted = one.intents if asked else weights["usual"]
-    scores = (one.signs * weights["signs"][one.sections]).sum(axis=1)
-    scores = scores + weights["intents"][one.sections] @ wanted + weights["bias"][one.sections]
-    return 1 / (1 + np.exp(-scores))
-
-
 def check(known: Sequence[Seen]) -> None:
     """Each life by what the others taught."""
     lives = sorted({one.life for one in known})
     for asked, least in ((True, gather.LIKELY), (False, gather.SURE)):
         shown = right = wanted = found = idle = silent = 0
         for life in lives:
-            weights = learn([one for one in known if one.life != life])
+            weights = named(learn([one for one in known if one.life != life]))
             for one in known:
                 if one.life != life:
                     continue
-                kept = likely(weights, one, asked=asked) >= least
+                wanted_for = one.intents if asked else None
+                sure = needed(one.signs, one.sections.tolist(), wanted_for, weights)
+                kept = np.array(sure) >= least
                 shown, right = shown + kept.sum(), right + (kept & (one.labels > 0)).sum()
                 wanted += (one.labels == 2).sum() + one.missed
                 found += (kept & (one.labels == 2)).sum()
