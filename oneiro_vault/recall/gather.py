@@ -25,7 +25,7 @@ from oneiro_vault.index.base import Row, Vectors
 from oneiro_vault.index.keyword.edge_rows import UNTYPED
 from oneiro_vault.index.store import Index
 from oneiro_vault.recall.graph_walk import ENTITY, Graph, Ref, Tie
-from oneiro_vault.recall.passive import ENOUGH, Sign, signs
+from oneiro_vault.recall.relevance import ENOUGH, Sign, signs
 from oneiro_vault.recall.request import LIVE, Asked, Found
 from oneiro_vault.recall.search import Search
 

@@ -19,7 +19,7 @@ from oneiro_vault.index.keyword.edge_rows import StatedBy
 from oneiro_vault.recall import gather
 from oneiro_vault.recall.gather import SECTIONS, Gather
 from oneiro_vault.recall.graph_walk import Graph
-from oneiro_vault.recall.passive import signs
+from oneiro_vault.recall.relevance import signs
 from oneiro_vault.recall.request import LIVE
 from oneiro_vault.recall.search import Search
 from tests.bench.contexts import lived

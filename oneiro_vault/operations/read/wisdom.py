@@ -19,7 +19,7 @@ from oneiro_vault.operations.read.recall_show import check_text
 from oneiro_vault.operations.remember import write
 from oneiro_vault.operations.runtime import DOUBT, USEFUL, House, quiet
 from oneiro_vault.recall import result_lines
-from oneiro_vault.recall.passive import weigh
+from oneiro_vault.recall.relevance import weigh
 from oneiro_vault.recall.request import Asked
 from oneiro_vault.recall.search import Search
 
@@ -28,8 +28,8 @@ LEARNING: Final = "learning"
 """The kind of a principle that is a lesson: what a model or a person learned from a case."""
 MOST: Final = 20
 _LEAST: Final = 0.05
-"""What has to speak for a principle or precedent (`passive.weigh`): it is asked for, and a distant
-one may be what is needed."""
+"""What has to speak for a principle or precedent (`relevance.weigh`): it is asked for, and a
+distant one may be what is needed."""
 _CASES: Final = ("action", "decision", "incident", "outcome")
 """Kinds of events, and of facts, that are cases."""
 _WELL: Final = ("It worked out well and everybody is happy with it.", "A success: keep doing it.")

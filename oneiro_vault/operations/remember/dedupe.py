@@ -18,7 +18,7 @@ from oneiro_vault.index.base import Filters, Row
 from oneiro_vault.operations.remember.drafts import KEPT, Draft
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.recall.answer_order import LASTS
-from oneiro_vault.recall.passive import weigh
+from oneiro_vault.recall.relevance import weigh
 from oneiro_vault.recall.request import Asked
 from oneiro_vault.recall.search import Search
 
@@ -26,7 +26,7 @@ _CANDIDATES: Final = 12
 _MAY_BE: Final = 0.2
 _CLEAR: Final = 0.35
 _APART: Final = 0.1
-"""What has to speak for a memory (`passive.weigh`) that a text may correct, that it clearly does,
+"""What has to speak for a memory (`relevance.weigh`) that a text may correct, that it clearly does,
 and how far the next one must be behind."""
 _LOOKED_AT: Final = 8
 """Memories that hold all words of a new one and are compared with it: the shortest."""

@@ -12,7 +12,7 @@ from oneiro_vault.app import App
 from oneiro_vault.index.keyword.edge_rows import StatedBy
 from oneiro_vault.recall.gather import SURE, Gather
 from oneiro_vault.recall.graph_walk import Graph
-from oneiro_vault.recall.passive import ENOUGH, Sign
+from oneiro_vault.recall.relevance import ENOUGH, Sign
 from oneiro_vault.recall.request import LIVE
 from oneiro_vault.recall.search import Search
 from tests.operations.conftest import QUICK, stored
