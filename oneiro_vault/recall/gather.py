@@ -20,13 +20,15 @@ import numpy as np
 
 from oneiro_vault.core.markdown.taxonomy import CATEGORY, inverse
 from oneiro_vault.core.memory import OWN_WORDS, captured
+from oneiro_vault.core.ranking import Weights
 from oneiro_vault.core.text.query import fold
+from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.index.base import Row, Vectors
-from oneiro_vault.index.keyword.edge_rows import UNTYPED
+from oneiro_vault.index.keyword.edge_rows import UNTYPED, StatedBy
 from oneiro_vault.index.store import Index
 from oneiro_vault.recall.graph_walk import ENTITY, Graph, Ref, Tie
 from oneiro_vault.recall.relevance import ENOUGH, Sign, signs
-from oneiro_vault.recall.request import LIVE, Asked, Found
+from oneiro_vault.recall.request import LIVE, Asked, Found, Ledger
 from oneiro_vault.recall.search import Search
 
 if TYPE_CHECKING:
@@ -118,16 +120,19 @@ class Gather:
     def __init__(
         self,
         index: Index,
-        search: Search,
-        graph: Graph,
+        ledger: Ledger,
         prompt: str,
         vector: Vectors | None,
         admits: Callable[[Row], bool],
         *,
+        weights: Weights | None = None,
         past: bool = False,
     ) -> None:
-        """`past`: the prompt asks how something was."""
-        self._index, self._search, self._graph = index, search, graph
+        """`vector`: the prompt's, None where only words are to speak; `past`: it asks how something
+        was."""
+        self._index, self._ledger = index, ledger
+        self._search = Search(index, ledger, weights)
+        self._graph = Graph(index, StatedBy(LIVE, dates.iso(ledger.now)))
         self._prompt, self._vector, self._admits, self._past = prompt, vector, admits, past
         self._known: dict[int, Considered] = {}
         self._near: Collection[Ref] = ()
@@ -152,12 +157,13 @@ class Gather:
     def run(
         self,
         intents: Mapping[Intent, float] | None = None,
-        least: float = LIKELY,
+        *,
+        unasked: bool = False,
         project: str = "",
     ) -> Gathered:
-        """What the prompt needs with a probability of `least` or more, whom it names, and, where
-        much may be shown, their employers and projects, and rules for the work; what was learned in
-        `project` goes first. `intents`: what the prompt is for, if that is known."""
+        """What the prompt likely needs and whom it names, with their employers and projects and
+        rules for the work; `unasked` only what is very likely needed, and whom it names. What was
+        learned in `project` goes first. `intents`: what the prompt is for, if that is known."""
         from oneiro_vault.classify.classifier import INTENDED  # as in `drafts`
 
         considered = self.consider()
@@ -172,10 +178,11 @@ class Gather:
         )
         work = any((intents or {}).get(name, 0.0) >= INTENDED for name in WORK)
         always = {one.row.handle for one in considered if one.named}
-        if least <= LIKELY:
+        if not unasked:
             always |= {one.row.handle for one in considered if one.close}
             always |= {*rules[:RULES]} if work else set()
         for one in sorted(considered, key=lambda one: self._order(one, chances, project)):
+            least = SURE if unasked else LIKELY
             wanted = one.row.handle in always or chances[one.row.handle] >= least
             if wanted and (not one.newer or one.newer in chances):
                 self._add(one, chances[one.row.handle])
@@ -351,7 +358,7 @@ class Gather:
 
     def _recent(self, people: Mapping[int, Row]) -> None:
         started = time.perf_counter()
-        since = self._search.ledger.now - LATELY
+        since = self._ledger.now - LATELY
         found: dict[int, Row] = {}
         for person in people.values():
             some = self._index.list(

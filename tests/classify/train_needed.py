@@ -14,14 +14,9 @@ from sklearn.linear_model import LogisticRegression
 
 from oneiro_vault.app import App
 from oneiro_vault.classify.classifier import INTENTS, Intent, intents, needed
-from oneiro_vault.core.time import date_ranges as dates
-from oneiro_vault.index.keyword.edge_rows import StatedBy
 from oneiro_vault.recall import gather
 from oneiro_vault.recall.gather import SECTIONS, Gather
-from oneiro_vault.recall.graph_walk import Graph
 from oneiro_vault.recall.relevance import signs
-from oneiro_vault.recall.request import LIVE
-from oneiro_vault.recall.search import Search
 from tests.bench.contexts import lived
 
 NEEDED: Final = "needed"
@@ -58,11 +53,9 @@ def _considered(app: App, keys: Mapping[str, str], prompt: Mapping[str, Any], li
     house, text = app.house, prompt["text"]
     house.converge()
     vector, _ = house.query_vector(text, wait=True)
-    ledger = house.remembered()
-    graph = Graph(house.index, StatedBy(LIVE, dates.iso(ledger.now)))
-    search = Search(house.index, ledger, house.weights)
-    plan = Gather(house.index, search, graph, text, vector, lambda row: row.status == "active")
-    found = plan.consider()
+    found = Gather(
+        house.index, house.remembered(), text, vector, lambda row: row.status == "active"
+    ).consider()
     rows = [one.row for one in found]
     names = [keys[row.handle] for row in rows]
     fine = set(prompt.get("fine", ()))

@@ -9,12 +9,8 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App
-from oneiro_vault.index.keyword.edge_rows import StatedBy
-from oneiro_vault.recall.gather import SURE, Gather
-from oneiro_vault.recall.graph_walk import Graph
+from oneiro_vault.recall.gather import Gather
 from oneiro_vault.recall.relevance import ENOUGH, Sign
-from oneiro_vault.recall.request import LIVE
-from oneiro_vault.recall.search import Search
 from tests.operations.conftest import QUICK, stored
 
 NOTES = (
@@ -41,9 +37,8 @@ def vault(tmp_path: Path) -> Iterator[App]:
 def fits(app: App, query: str, *, vector: bool = True) -> list[str]:
     house = app.house
     asked = house.query_vector(query, wait=True)[0] if vector else None
-    search, graph = Search(house.index, house.remembered()), Graph(house.index, StatedBy(LIVE))
-    plan = Gather(house.index, search, graph, query, asked, lambda row: row.status == "active")
-    return [one.row.title for one in plan.run(least=SURE).candidates]
+    plan = Gather(house.index, house.remembered(), query, asked, lambda row: row.status == "active")
+    return [one.row.title for one in plan.run(unasked=True).candidates]
 
 
 @pytest.mark.parametrize("vector", [True, False], ids=["meaning", "keywords"])

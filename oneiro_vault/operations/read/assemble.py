@@ -11,18 +11,13 @@ from oneiro_vault.api import Progress
 from oneiro_vault.core.markdown.orientation import LIMIT, at_most, estimate, shorten, units
 from oneiro_vault.core.markdown.quoting import PREFACE, escape, quote
 from oneiro_vault.core.text.query import analyse, fts_expression
-from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import EmbedderProblem, InvalidInput, shown
 from oneiro_vault.index.base import Row, Vectors
-from oneiro_vault.index.keyword.edge_rows import StatedBy
 from oneiro_vault.operations.read import orient
 from oneiro_vault.operations.read.recall_show import check_text
 from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.recall import sections
-from oneiro_vault.recall.gather import LIKELY, SURE, Gather, Gathered
-from oneiro_vault.recall.graph_walk import Graph
-from oneiro_vault.recall.request import LIVE
-from oneiro_vault.recall.search import Search
+from oneiro_vault.recall.gather import Gather, Gathered
 from oneiro_vault.recall.sections import Piece
 
 if TYPE_CHECKING:
@@ -96,8 +91,8 @@ def inject(
     known: Sequence[str] = (),
     project: str | None = None,
 ) -> answers.Injected:
-    """The memories that bear on a prompt beyond doubt, quoted, in at most `tokens`; `text` is empty
-    when none does. Reinforces nothing. An empty prompt only says that a conversation begins.
+    """The memories that a prompt very likely needs, quoted, in at most `tokens`; `text` is empty
+    when it needs none. Reinforces nothing. An empty prompt only says that a conversation begins.
 
     What is in the conversation already stays out: memories of that `session`, and those whose ids
     are `known`. So do captures: a prompt would get its own earlier wording back.
@@ -115,7 +110,7 @@ def inject(
     given = set(known)
     found = work.gathered(
         lambda row: row.handle not in given and not (session and row.session == session),
-        least=SURE,
+        unasked=True,
     )
     share = {**sections.shares(house.settings["context.shares"]), "orientation": 0.0}
     room = tokens - sections.overhead(PREFACE, False, at_most)
@@ -143,11 +138,7 @@ class _Assembly:
     """One prompt over the living index."""
 
     def __init__(
-        self,
-        house: House,
-        query: str,
-        vector: Vectors | None,
-        project: str | None,
+        self, house: House, query: str, vector: Vectors | None, project: str | None
     ) -> None:
         self._house, self._query, self._vector, self._project = house, query, vector, project
 
@@ -155,7 +146,8 @@ class _Assembly:
         self,
         admits: Callable[[Row], bool],
         intents: Mapping[Intent, float] | None = None,
-        least: float = LIKELY,
+        *,
+        unasked: bool = False,
     ) -> Gathered:
         """The candidates of all sections but the orientation."""
         from oneiro_vault.classify.classifier import looks_back  # as in `drafts`
@@ -163,17 +155,16 @@ class _Assembly:
         if not self._query.strip():
             return Gathered()
         house, past = self._house, looks_back(self._query)
-        ledger = house.remembered()
         gather = Gather(
             house.index,
-            Search(house.index, ledger, house.weights),
-            Graph(house.index, StatedBy(LIVE, dates.iso(ledger.now))),
+            house.remembered(),
             self._query,
             self._vector,
             lambda row: _speaks(row, past) and admits(row),
+            weights=house.weights,
             past=past,
         )
-        return gather.run(intents, least, self._project or "")
+        return gather.run(intents, unasked=unasked, project=self._project or "")
 
     def pieces(self, found: Gathered) -> list[Piece]:
         """The candidates as they are shown, and what is to be asked about."""
