@@ -77,9 +77,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     root = tmp_path_factory.mktemp("obsidian") / "vault"
     init_vault(root)
     for path, text in FILES.items():
-        links = "".join(f"\n{written}\n" for source, written, _ in CASES if source == path)
         (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text + links, "utf-8")
+        (root / path).write_text(text, "utf-8")
     with App.open(root, QUICK) as opened:
         yield opened
 
