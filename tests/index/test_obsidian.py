@@ -8,12 +8,16 @@ import posixpath
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.core.markdown import parser
 from tests.operations.conftest import QUICK
+
+if TYPE_CHECKING:
+    from oneiro_vault.answers import Graphed
 
 FILES = {
     "entities/Peter Novak.md": "---\ntype: entity\naliases: [Pete]\n---\nWrites.\n\n- works_for [[WOBS]]\n",
@@ -116,7 +120,8 @@ def test_an_alias_finds_its_note_here_and_stays_readable_there(app: App) -> None
 def test_the_canvas_names_files_that_are_there(app: App) -> None:
     from oneiro_vault.core.markdown.diagrams import canvas
 
-    drawn = json.loads(canvas(app.call("graph", {"name": "Peter Novak", "depth": 2})))  # type: ignore[arg-type]
+    found = cast("Graphed", app.call("graph", {"name": "Peter Novak", "depth": 2}))
+    drawn = json.loads(canvas(found))
     files = {node["file"] for node in drawn["nodes"] if node["type"] == "file"}
     assert {"entities/Peter Novak.md", "entities/WOBS.md"} <= files
     assert all((app.house.vault.root / file).is_file() for file in files)
