@@ -80,7 +80,7 @@ class Considered:
     """A memory that may be needed, and what speaks for it beside its words: its `rank` in the
     search; is it `named`, `near` whom is (an end of a relation), as `close` as their employer or
     project, `about` them, does it `state` their relations? `newer`: the handle of what says the
-    same of a later day."""
+    same of a later day; `replaced`: what it replaced, which speaks for it."""
 
     section: str
     row: Row
@@ -91,6 +91,7 @@ class Considered:
     about: bool = False
     states: bool = False
     newer: str = ""
+    replaced: Row | None = None
     lines: tuple[str, ...] = ()
 
 
@@ -205,12 +206,24 @@ class Gather:
         """How likely the prompt needs each. Without vectors only words speak."""
         from oneiro_vault.classify.classifier import needed  # as in `drafts`
 
-        rows = [one.row for one in considered]
-        found = signs(self._index, self._prompt, self._vector, rows)
+        found = self.signs(considered)
         if self._vector is None:
             return [float(sign.weight >= ENOUGH) for sign in found]
         places = [SECTIONS.index(one.section) for one in considered]
         return needed(table(considered, found), places, intents)
+
+    def signs(self, considered: Sequence[Considered]) -> list[Sign]:
+        """What the words of each and of what it replaced say of the prompt, whichever says more."""
+        own = [one.row for one in considered]
+        old = [one.replaced for one in considered if one.replaced is not None]
+        found = signs(self._index, self._prompt, self._vector, [*own, *old])
+        before = dict(zip((row.handle for row in old), found[len(own) :], strict=True))
+        return [
+            max(sign, before[one.replaced.handle], key=lambda sign: sign.weight)
+            if one.replaced is not None
+            else sign
+            for one, sign in zip(considered, found, strict=False)
+        ]
 
     def _consider(self, section: str, row: Row) -> Considered:
         return self._known.setdefault(row.key, Considered(section, row))
@@ -327,6 +340,8 @@ class Gather:
                 self._known[one.row.key].rank = rank
             elif self._fits(one.row):
                 self._of(one.row).rank = rank
+            if one.row.key in self._known:
+                self._known[one.row.key].replaced = one.replaced
         self._held_back(found)
         self._step("search_facts", self._prompt, (one.row for one in found), started)
         others = [row.title for row in people.values() if row.title not in self._prompt]

@@ -75,7 +75,7 @@ class Found:
 
     `heir`: the handle of what replaced it, or replaced what was made of it and stands in this
     answer; `newer`: of a row before it that says the same of a later day. `dated`: its day is one
-    that the question names.
+    that the question names. `replaced`: what it replaced, where that fits the question better.
     """
 
     row: Row
@@ -84,3 +84,4 @@ class Found:
     heir: str = ""
     newer: str = ""
     dated: bool = False
+    replaced: Row | None = None

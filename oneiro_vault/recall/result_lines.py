@@ -4,9 +4,12 @@ rows above it."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
+
+import numpy as np
 
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.text.query import QueryTerms, fts_expression
@@ -57,9 +60,11 @@ def show(
     vector: Vectors | None,
     found: Sequence[tuple[Row, float]],
     asked_for: bool = False,
+    replaced: Mapping[str, Row] = MappingProxyType({}),
 ) -> list[Shown]:
     """What to show of each row (with its score), in order; `asked_for`: the question said where to
-    look, so that what is there is an answer."""
+    look, so that what is there is an answer; `replaced`: handle of a row -> what it replaced, which
+    speaks for it."""
     rows = [row for row, _ in found]
     terms = index.terms(query)
     finder = Finder(terms.words, terms.language)
@@ -76,6 +81,12 @@ def show(
         for row in rows
     ]
     near = _near(index, vector, keys)
+    for at, row in enumerate(replaced.get(row.handle) for row in rows):
+        if row is not None:
+            words = finder.spots(_bodies(index, terms, [row.key]).get(row.key, ""))
+            own = finder.share(words, row.title, row.description, *row.tags, *row.about)
+            shares[at] = max(shares[at], own)
+            near[at] = float(np.fmax(near[at], _near(index, vector, [row.key])[0]))
     weak = _weak([score for _, score in found], shares, near)
     floor = index.floor() if vector is not None else math.nan
     least = _OF_A_STRANGER if names_somebody(terms) and not heard_of(index, terms) else _SPEAKS

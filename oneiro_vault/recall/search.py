@@ -223,6 +223,7 @@ class _Answer:
     captures: Captures
     fit: Mapping[str, float]
     verbatim: frozenset[str]
+    replaced: Mapping[str, Row]
 
     @property
     def of_now(self) -> bool:
@@ -273,29 +274,31 @@ class Search:
         )  # equals stay in this order, and keys differ from index to index
         if not rows:
             return []
-        features = Signs(self.index, self.ledger).of(
-            asked.query, terms, expression, vector, [*rows, *old]
-        )
-        least = self._inherited(features, [*rows, *old], successors)
-        features = features.of(range(len(rows))) if old else features
+        every = [*rows, *old]
+        signs = Signs(self.index, self.ledger).of(asked.query, terms, expression, vector, every)
+        features = signs.of(range(len(rows))) if old else signs
         captures = among(rows, made)
         scored, fit = captures.ranked(features, self.weights, rows)
-        scored = _raised(scored, rows, least)
+        better: Mapping[str, Row] = {}
+        if old:
+            fits = {every[one.index].handle: one.score for one in fuse(signs, self.weights)}
+            better = _better(old, successors, fits)
+            scored = _raised(scored, rows, better, fits)
         exactly = frozenset(
             row.handle for row in rows if row.key in exact and row.handle not in captures
         )
         scored = _leading(scored, [row.handle in exactly for row in rows])
         fit |= dict.fromkeys(exactly, max(fit.values()))
-        others = [number for number, row in enumerate(rows) if row.handle not in captures.empty]
+        others = [number for number, row in enumerate(every) if row.handle not in captures.empty]
         if not others or not relevant(
             scored,
-            self._evidence(asked, terms, features.of(others), [rows[number] for number in others]),
+            self._evidence(asked, terms, signs.of(others), [every[number] for number in others]),
         ):
             scored = [
                 one for one in scored if rows[one.index].handle in captures.empty
             ]  # they speak for none but themselves
             scored = scored and relevant(scored, self._evidence(asked, terms, features, rows))
-        answer = _Answer(asked, terms, rows, features, captures, fit, exactly)
+        answer = _Answer(asked, terms, rows, features, captures, fit, exactly, better)
         return self._top(answer, scored)
 
     def _verbatim(self, asked: Asked, allowed: set[int] | None) -> set[int]:
@@ -349,19 +352,6 @@ class Search:
             if living:
                 found[row.handle] = max(living, key=lambda one: (one.when or 0.0, one.path)).handle
         return sorted((row for row in old if row.handle in found), key=lambda row: row.path), found
-
-    def _inherited(
-        self, features: Features, rows: Sequence[Row], successors: Mapping[str, str]
-    ) -> dict[str, float]:
-        """Handle -> how well what it replaced fits, where that is better."""
-        if not successors:
-            return {}
-        fit = {rows[one.index].handle: one.score for one in fuse(features, self.weights)}
-        found: dict[str, float] = {}
-        for before, after in successors.items():
-            if fit[before] > fit[after]:
-                found[after] = max(found.get(after, 0.0), fit[before])
-        return found
 
     def _evidence(
         self, asked: Asked, terms: QueryTerms, features: Features, rows: Sequence[Row]
@@ -431,6 +421,7 @@ class Search:
                 later.get(one, ""),
                 moved.get(one, ""),
                 one in dated,
+                answer.replaced.get(one),
             )
             for one in order
         ]
@@ -491,17 +482,33 @@ def _leading(scored: Sequence[Scored], exact: Sequence[bool]) -> list[Scored]:
     return [*words, *(one for one in scored if not exact[one.index])]
 
 
+def _better(
+    old: Sequence[Row], successors: Mapping[str, str], fits: Mapping[str, float]
+) -> dict[str, Row]:
+    """Handle -> what it replaced that fits the question best, where that fits better than it."""
+    found: dict[str, Row] = {}
+    for row in sorted(old, key=lambda row: fits[row.handle]):
+        if fits[row.handle] > fits[successors[row.handle]]:
+            found[successors[row.handle]] = row
+    return found
+
+
 def _raised(
-    scored: Sequence[Scored], rows: Sequence[Row], least: Mapping[str, float]
+    scored: Sequence[Scored],
+    rows: Sequence[Row],
+    better: Mapping[str, Row],
+    fits: Mapping[str, float],
 ) -> list[Scored]:
-    """What replaced another fits no less than that did."""
-    if not least:
-        return [*scored]
+    """What replaced another fits no less than that did: beside the best of the others as much
+    better as it does among all."""
+    top = max((one.score for one in scored), default=0.0)
+    beside = max(fits[rows[one.index].handle] for one in scored)
     found: list[Scored] = []
     for one in scored:
-        more = least.get(rows[one.index].handle, 0.0) - one.score
-        parts = one.parts | {"what it replaced": more}
-        found.append(replace(one, score=one.score + more, parts=parts) if more > 0 else one)
+        row = better.get(rows[one.index].handle)
+        least = min(1.0, top * fits[row.handle] / max(beside, LEAST)) if row else 0.0
+        parts = one.parts | {"what it replaced": least - one.score}
+        found.append(replace(one, score=least, parts=parts) if least > one.score else one)
     return sorted(found, key=lambda one: -one.score)
 
 

@@ -16,7 +16,6 @@ from oneiro_vault.app import App
 from oneiro_vault.classify.classifier import INTENTS, Intent, intents, needed
 from oneiro_vault.recall import gather
 from oneiro_vault.recall.gather import SECTIONS, Gather
-from oneiro_vault.recall.relevance import signs
 from tests.bench.contexts import lived
 
 NEEDED: Final = "needed"
@@ -53,14 +52,12 @@ def _considered(app: App, keys: Mapping[str, str], prompt: Mapping[str, Any], li
     house, text = app.house, prompt["text"]
     house.converge()
     vector, _ = house.query_vector(text, wait=True)
-    found = Gather(
-        house.index, house.remembered(), text, vector, lambda row: row.status == "active"
-    ).consider()
-    rows = [one.row for one in found]
-    names = [keys[row.handle] for row in rows]
+    plan = Gather(house.index, house.remembered(), text, vector, lambda row: row.status == "active")
+    found = plan.consider()
+    names = [keys[one.row.handle] for one in found]
     fine = set(prompt.get("fine", ()))
     return Seen(
-        gather.table(found, signs(house.index, text, vector, rows)),
+        gather.table(found, plan.signs(found)),
         np.array([SECTIONS.index(one.section) for one in found]),
         np.array([2 if one in prompt["needs"] else int(one in fine) for one in names]),
         intents(text),

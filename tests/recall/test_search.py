@@ -82,6 +82,10 @@ def test_what_replaced_another_answers_where_that_would_have(
     assert found[0] == now
     assert not {first_, second} & set(found), "what was replaced does not answer itself"
     assert "what it replaced" in rows[0]["why"]["parts"]
+    assert not rows[0]["weak"], "what it replaced speaks for it"
+    assert sum(rows[0]["why"]["parts"].values()) == pytest.approx(rows[0]["score"], abs=1e-3)
+    assert rows[1]["score"] < rows[0]["score"]
+    assert app.call("inject", {"prompt": ASKED})["ids"] == [now]
     assert max(row["score"] for row in rows) <= 1
 
 

@@ -98,8 +98,9 @@ def recall(
         if not view.past and not passive:
             house.answered(query, [one.row for one in found[:10]])
         placed = filters != Filters() or only is not None or any(one.dated for one in found)
+        replaced = {one.row.handle: one.replaced for one in found if one.replaced is not None}
         extras = result_lines.show(
-            view.index, query, vector, [(one.row, one.score) for one in found], placed
+            view.index, query, vector, [(one.row, one.score) for one in found], placed, replaced
         )
         results: list[answers.RecallRow] = [
             {**_hit(one, extra, explain), **view.of(one.row)}
