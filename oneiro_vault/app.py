@@ -240,21 +240,20 @@ def _noticed(answer: answers.Answer, text: str) -> answers.Answer:
 
 
 def _publisher(house: House) -> Callable[[Refreshed], None]:
-    """What is called after every refresh: publishes at the first one and whenever an orientation
-    note was touched."""
-    known: set[str] | None = None
+    """What is called after every refresh: publishes at the first one and whenever a note of a
+    published kind was touched."""
+    known: dict[orient.Published, set[str]] = {}
 
     def after(done: Refreshed) -> None:
-        nonlocal known
         changed = {*done.added, *done.modified}
-        touched = known is None or not known.isdisjoint({*changed, *done.removed, *done.unreadable})
-        if touched or any(
-            row is not None and row.type == "orientation"
-            for row in map(house.index.by_path, changed)
-        ):
-            # nothing new to find: hooks read the notes themselves then
-            with suppress(OSError, OneiroError):
-                known = orient.publish(house)
+        touched = {*changed, *done.removed, *done.unreadable}
+        rows = [row for row in map(house.index.by_path, changed) if row is not None]
+        for one in orient.PUBLISHED:
+            new = one not in known or not touched.isdisjoint(known[one])
+            if new or any(map(one.concerns, rows)):
+                # nothing new to find: hooks read the notes themselves then
+                with suppress(OSError, OneiroError):
+                    known[one] = one.publish(house)
 
     return after
 

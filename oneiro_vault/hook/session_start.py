@@ -21,6 +21,7 @@ from oneiro_vault.core.markdown.orientation import (
     stamp,
     units,
 )
+from oneiro_vault.core.markdown.quoting import escape
 from oneiro_vault.hook.program import tool_sets
 
 TYPE_CHECKING = False
@@ -63,11 +64,32 @@ def orientation(place: Place) -> str:
         not blocks and not resumed and isinstance(source, str)
     ):  # without one it is no client's beginning
         text = EMPTY
-    line = "" if resumed or source == "compact" else questions(place)
+    goes_on = resumed or source == "compact"
+    lines = [] if goes_on else [last_conversation(place), questions(place)]
     return next(
-        (said for said in ("\n\n".join(filter(None, (text, line))), text) if units(said) <= LIMIT),
+        (
+            said
+            for said in ("\n\n".join(filter(None, (text, *lines))), text)
+            if units(said) <= LIMIT
+        ),
         "",
     )
+
+
+def last_conversation(place: Place) -> str:
+    """How the last conversation of this project ended, in its own words; "" where nobody knows."""
+    try:
+        with open(os.path.join(place.root, ".oneiro", "conversations.json"), encoding="utf-8") as f:
+            last = json.load(f)[place.project]
+        known = os.lstat(os.path.join(place.root, last["path"])).st_size == last["size"]
+        if not known or last["session"] == place.session:
+            return ""
+        number = last["messages"]
+        count = f"{number} message{'s' * (number != 1)}, " if number else ""
+        head = f"The last conversation here, of {last['day']} ({count}{last['id']})"
+        return escape(f"{head}, ended: “{last['words']}”")
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 def questions(place: Place) -> str:

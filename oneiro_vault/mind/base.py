@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from oneiro_vault.core.markdown.taxonomy import prose
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.question import Question, Shown, Verdict
 from oneiro_vault.vault.history.commit_log import Entry
@@ -49,7 +50,7 @@ class Note:
     def shown(self, *notes: tuple[str, str]) -> Shown:
         """As a judge sees it."""
         m = self.memory
-        return Shown(m.id, m.title, m.body.strip(), m.created, m.trust, m.source, notes)
+        return Shown(m.id, m.title, prose(m.body).strip(), m.created, m.trust, m.source, notes)
 
     def circumstances(self) -> tuple[tuple[str, str], ...]:
         """Of whom and when it holds, as its frontmatter says beside its words: (name, value) of

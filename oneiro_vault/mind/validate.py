@@ -13,7 +13,7 @@ from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot
 SMALLEST_BRAKE: Final = 5
 """Notes a run may always touch, however small the vault."""
 REMOVING: Final = frozenset(("superseded", "dormant", "archived"))
-UNCOUNTED: Final = frozenset(("encoded",))
+UNCOUNTED: Final = frozenset(("encoded", "topics", "outcome", "messages"))
 """Keys whose change alone touches nothing a memory says."""
 AFTER: Final = "something it needs was not done in this run; it comes again"
 

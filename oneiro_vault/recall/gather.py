@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from oneiro_vault.core.markdown.taxonomy import CATEGORY, inverse
-from oneiro_vault.core.memory import OWN_WORDS, captured
+from oneiro_vault.core.memory import CAPTURE, OWN_WORDS, captured
 from oneiro_vault.core.ranking import Weights
 from oneiro_vault.core.text.query import fold
 from oneiro_vault.core.time import date_ranges as dates
@@ -56,6 +56,8 @@ _RULES: Final = 500
 """Instructions and procedures that are looked at, the newest."""
 _TIES: Final = 6
 _EVENTS: Final = 2
+_TALKS: Final = 50
+"""Conversations that are looked at for how they ended, the newest."""
 _LONGEST_NAME: Final = 4
 _WORD: Final = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*", re.UNICODE)
 _CLOSE: Final = ("organizational", "project")
@@ -380,6 +382,10 @@ class Gather:
                 entity=person.title, type="episodic", status="active", since=since, limit=_EVENTS
             )
             found |= {row.key: row for row in some if not captured(row) and self._admits(row)}
+        talks = self._index.list(
+            source=CAPTURE, type="episodic", status="active", since=since, limit=_TALKS
+        )
+        found |= {row.key: row for row in talks if row.outcome and self._admits(row)}
         for row in found.values():
             self._of(row)
         self._step("search_events", _titles(people.values()), found.values(), started)

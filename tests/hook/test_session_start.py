@@ -9,10 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from oneiro_vault.app import App
 from oneiro_vault.core.markdown.orientation import LIMIT, units
 from oneiro_vault.hook import session_start
+from oneiro_vault.settings.definitions import Settings
 from tests.box import eventually
 from tests.hook.conftest import Talk
+
+
+def opened(talk: Talk) -> App:
+    plain: dict[str, bool | int | float | str] = {
+        "disk.reserve": 0,
+        "edits.quiet": 0.0,
+        "embed.model": "hash",
+    }
+    return App.open(talk.box.vault, Settings(plain))
 
 
 def orient(talk: Talk, title: str, text: str, *args: str) -> Path:
@@ -204,3 +215,39 @@ def test_a_beginning_tells_in_one_line_how_many_questions_wait_where_the_tools_a
     assert talk("SessionStart", source="startup") == before
     assert talk("SessionStart", source="compact", env=tools) == before
     assert talk("SessionStart", source="resume", env=tools) == ""
+
+
+def test_the_next_conversation_learns_how_the_last_one_ended(talk: Talk) -> None:
+    talk.allow('project = "Ferry"')
+    for who, text in (
+        ("user", "The Sunday table has the old fares."),
+        ("assistant", "I changed all but the night ferry."),
+        ("user", "Leave the night ferry for tomorrow, Ana has its fares."),
+        ("assistant", "Then it stays as it is."),
+        ("user", "Thanks a lot!"),
+    ):
+        talk.speak(who, text)
+    talk("SessionEnd")
+    with opened(talk) as app:
+        app.collect()
+        assert len(app.captures()["waiting"]) == 1
+    same, talk.session = talk.session, "the next one"
+    said = talk("SessionStart", source="startup")
+    assert said.startswith(session_start.EMPTY)
+    assert "5 messages" in said
+    assert said.endswith("ended: “Leave the night ferry for tomorrow, Ana has its fares.”")
+    assert "ended" not in talk("SessionStart", source="compact")
+    talk.session = same
+    assert "ended" not in talk("SessionStart", source="clear")
+    talk.session = "elsewhere"
+    talk.allow('project = "Another"')
+    assert "ended" not in talk("SessionStart", source="startup")
+
+
+def test_a_conversation_that_was_forgotten_is_not_told(talk: Talk) -> None:
+    with opened(talk) as app:
+        ident = app.reflect(highlights="The fares of the night ferry are still open.")["id"]
+        talk.session = "the next one"
+        assert "night ferry are still open" in talk("SessionStart", source="startup")
+        app.forget(id=ident)
+    assert "night ferry" not in talk("SessionStart", source="startup")

@@ -6,6 +6,7 @@ Both lists are closed. A note with another kind, or another relation, is kept as
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -52,6 +53,25 @@ CATEGORY: Final[Mapping[str, str]] = {
     name: category for category, one, other in _PAIRS for name in (one, other)
 }
 """Relation -> its category."""
+
+
+_STATED: Final = re.compile(r"\n*^- \[\[[^\[\]\n]+\]\] [a-z_]+ \[\[[^\[\]\n]+\]\]$", re.M)
+"""An item that only states a relation, as `stated` writes it."""
+
+
+def stated(subject: str, relation: str, other: str) -> str:
+    """The item of a note that says how two are related."""
+    return f"- [[{subject}]] {relation} [[{other}]]"
+
+
+def relations(body: str) -> list[str]:
+    """The items of a body that only state relations."""
+    return [found[0].strip() for found in _STATED.finditer(body)] if "]] " in body else []
+
+
+def prose(body: str) -> str:
+    """A body without the items that only state relations."""
+    return _STATED.sub("", body).rstrip() if "]] " in body else body
 
 
 def inverse(relation: str) -> str:

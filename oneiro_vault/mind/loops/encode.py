@@ -17,6 +17,7 @@ from pydantic import Field
 
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.conversation.captures import waits
+from oneiro_vault.core.markdown.taxonomy import KINDS
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict
 from oneiro_vault.core.text import claims, polarity
 from oneiro_vault.core.text.query import fold, tokens
@@ -24,7 +25,7 @@ from oneiro_vault.mind import citations
 from oneiro_vault.mind.base import NOW, Asking, Decision, New, Note, Set, Snapshot, keyed, left_open
 from oneiro_vault.mind.loops import resolve
 from oneiro_vault.mind.loops.resolve import LOOP as NAME
-from oneiro_vault.mind.loops.resolve import Place, Unit, names
+from oneiro_vault.mind.loops.resolve import Place, Unit, meta, names
 from oneiro_vault.mind.support import capitalised
 
 POLICY: Final = 2
@@ -45,6 +46,14 @@ _CUTS: Final = (
     re.compile(r"\n"),
     re.compile(r"(?<=[.!?])\s+"),
 )
+_KINDS: Final = " ".join(one for what in ("fact", "event", "opinion") for one in KINDS[what])
+_RELATIONS: Final = (
+    "works_for manages member_of owns client_of works_on responsible_for depends_on part_of knows "
+    "related_to introduced_by located_at uses hosted_on integrates_with instance_of caused_by"
+)
+"""Of each pair that people state, the end they name first."""
+OUTCOME: Final = 300
+"""Characters that say how a conversation ended."""
 INSTRUCTION: Final = (
     "This is part of something that was captured, mostly a conversation. Take it apart into the "
     "facts that will still matter in some weeks: what is so, what was decided and why, what "
@@ -58,7 +67,13 @@ INSTRUCTION: Final = (
     "list is a good answer. `title`: the fact in at most ten words; `about`: the names of whom "
     "and what it is about; `quote`: the words of the capture that say it, copied letter by "
     "letter, `…` between parts that stand apart; `tags`: up to three lower-case topic words; "
-    "`happened`: the day it happened or began to hold (YYYY-MM-DD), or an empty string. "
+    "`happened`: the day it happened or began to hold (YYYY-MM-DD), or an empty string; `kind`: "
+    f"{_KINDS}, or an empty string; `importance`: from 0 (a detail) over 0.5 to 1 (it changes a "
+    "life or a company); `relations`: how two that it names are related "
+    f"(`subject`, `relation`, `other`), of {_RELATIONS}. How something is always done, in steps, "
+    "is one unit too: each step on a line of `content`, and `trigger` says in a few words when it "
+    "applies, else it is empty. Of the whole part: `topics`, up to five; `outcome`, how it ended "
+    "in one sentence (what was decided, done or left open), or an empty string. "
     "`complete` is false only when you had to leave out facts that belong here."
 )
 
@@ -68,6 +83,8 @@ class Units(Answer):
 
     units: list[Unit] = Field(max_length=60)
     complete: bool
+    topics: list[str] = Field(default_factory=list, max_length=8)
+    outcome: str = Field(default="", max_length=600)
 
 
 @dataclass
@@ -84,6 +101,8 @@ class Filing:
     """Question -> who answered it."""
     order: list[str] = field(default_factory=list)
     """Their keys, as the capture has them."""
+    topics: list[str] = field(default_factory=list)
+    outcome: str = ""
     done: list[Decision] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -176,7 +195,7 @@ class Encode:
             else:
                 claimed.add(words)
                 most = snapshot.settings["encode.candidates"] // (2 if snapshot.connected else 1)
-                near = candidates(snapshot, unit, most, known)
+                near = candidates(snapshot, unit, most, known, meta(capture, unit)["type"])
                 if same := next((one for one in near if resolve.repeats(capture, unit, one)), None):
                     place = Place(action="link", existing=same.id, reason="in the same words")
                     judge = filing.judges[source]
@@ -312,7 +331,11 @@ def read(filing: Filing, verdicts: Mapping[str, Verdict], known: Collection[str]
             continue
         filing.settled = filing.settled and verdict.answer.complete
         filing.judges[question.id] = verdict.judge
+        filing.topics += map(resolve.line, verdict.answer.topics)
+        filing.outcome = _outcome(filing.capture, verdict.answer.outcome, known) or filing.outcome
         for unit in verdict.answer.units:
+            if said := resolve.steps(unit):
+                unit = unit.model_copy(update={"content": "\n".join(said)})
             words = " ".join(tokens(unit.content))
             if words in _EMPTY or words in seen:
                 continue
@@ -330,6 +353,16 @@ def read(filing: Filing, verdicts: Mapping[str, Verdict], known: Collection[str]
                     rests.source(filing.capture),
                 )
     filing.order = list(filing.units)
+
+
+def _outcome(capture: Note, given: str, known: Collection[str]) -> str:
+    """How it ended, if the capture says so in words that are not from outside."""
+    words = resolve.line(given)[:OUTCOME] if given.strip() else ""
+    if not words:
+        return ""
+    rests = citations.cited(Unit(content=words), capture.memory, known)
+    outside = rests.source(capture).memory.trust == "external"
+    return "" if rests.problem or outside else words
 
 
 def _refused(capture: Note, unit: Unit, asked: str, why: str, judge: str) -> Decision:
@@ -378,7 +411,7 @@ def marking(snapshot: Snapshot, filing: Filing) -> list[Decision]:
     if not filing.settled:
         return []
     memory = filing.capture.memory
-    changes: dict[str, object] = {"encoded": NOW}
+    changes: dict[str, object] = {"encoded": NOW} | _ended(filing)
     said = ", ".join(f"{number} {what}" for what, number in filing.counts.items())
     reason = f"encoded: {said}" if said else "encoded: nothing in it will matter later"
     if (
@@ -402,6 +435,20 @@ def marking(snapshot: Snapshot, filing: Filing) -> list[Decision]:
         after=after,
     )
     return _once_more(mark, snapshot)
+
+
+def _ended(filing: Filing) -> dict[str, object]:
+    """What the episode says of itself from now on: on what it was, how it ended, how many messages
+    it had."""
+    memory = filing.capture.memory
+    topics = dict.fromkeys(one for one in filing.topics if resolve.usable(one.replace(" ", "-")))
+    said = {span.name.partition(".")[0] for span in turns.spans(memory.body) if span.speaker}
+    found = {
+        "topics": list(topics)[:5] if not memory.topics else [],
+        "outcome": "" if memory.outcome else filing.outcome,
+        "messages": len(said),
+    }
+    return {key: value for key, value in found.items() if value}
 
 
 def _once_more(mark: Decision, snapshot: Snapshot) -> list[Decision]:
@@ -453,21 +500,26 @@ def named(snapshot: Snapshot, captures: Sequence[Note]) -> frozenset[str]:
 
 
 def candidates(
-    snapshot: Snapshot, unit: Unit, most: int, known: Mapping[str, Sequence[Note]]
+    snapshot: Snapshot,
+    unit: Unit,
+    most: int,
+    known: Mapping[str, Sequence[Note]],
+    type_: str = "semantic",
 ) -> list[Note]:
-    """The `most` active memories most like the fact, best first, and behind them some of what else
-    is `known` of the same subject. No insights: what they are made of is filed beside."""
+    """The `most` active memories of its type most like the fact, best first, and behind them some
+    of what else is `known` of the same subject. No insights: what they are made of is filed
+    beside."""
     likely = (
         snapshot.notes.get(ident) for ident in snapshot.candidates(unit.content, most + INSIGHTS)
     )
-    near = [one for one in likely if one is not None and _fits(one)]
+    near = [one for one in likely if one is not None and _fits(one, type_)]
     telling = [
         found
         for name in names(unit.about)
         if len(found := known.get(name.casefold(), ())) <= COMMON
     ]
     said = f"{unit.content}\n{unit.quote}"  # what changed is often named only around the new state
-    others = {one.id: one for found in telling for one in found}
+    others = {one.id: one for found in telling for one in found if _fits(one, type_)}
     for one in near[:most]:
         others.pop(one.id, None)
     shares = [
@@ -479,5 +531,5 @@ def candidates(
     return [*near[:most], *same]
 
 
-def _fits(note: Note) -> bool:
-    return note.active and note.memory.type == "semantic" and note.memory.level == 0
+def _fits(note: Note, type_: str = "semantic") -> bool:
+    return note.active and note.memory.type == type_ and note.memory.level == 0

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from oneiro_vault.core.markdown.taxonomy import prose
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.text.claims import split_sentences
 from oneiro_vault.core.text.query import fold
@@ -138,7 +139,7 @@ def _said(title: str, notes: Sequence[Note]) -> list[tuple[str, Note]]:
     names = {fold(title), *fold(title).split()}
     lines: dict[str, tuple[str, Note]] = {}
     for note in sorted(notes, key=lambda one: (one.memory.when() or 0.0, one.id)):
-        sentences = split_sentences(_ADDED.sub("", note.memory.body))
+        sentences = split_sentences(_ADDED.sub("", prose(note.memory.body)))
         naming = [one for one in sentences if names & set(fold(one).split())] or sentences
         words = " ".join(naming[0].split()).translate(_MARKS) if naming else ""
         if words and len(words) <= LONGEST and fold(words) not in lines:

@@ -13,6 +13,7 @@ from oneiro_vault.classify import first_things
 from oneiro_vault.classify.classifier import TOPICS
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import personal, turns
+from oneiro_vault.core.markdown.taxonomy import prose
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.blocks import alike, blocks, ours, words
 
@@ -84,7 +85,7 @@ def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Said]]:
     told = dict(
         zip(
             (note.id for note in own),
-            first_things.told([note.memory.body for note in own]),
+            first_things.told([prose(note.memory.body) for note in own]),
             strict=True,
         )
     )
@@ -116,7 +117,8 @@ def _holds(note: Note, now: float) -> bool:
 def _word_for_word(note: Note, snapshot: Snapshot) -> bool:
     sources = (snapshot.notes.get(ident) for ident in note.memory.derived_from[:1])
     return all(
-        one is None or turns.in_own_words(note.memory.body, one.memory.body, one.memory.source)
+        one is None
+        or turns.in_own_words(prose(note.memory.body), one.memory.body, one.memory.source)
         for one in sources
     )
 
@@ -142,7 +144,9 @@ def _newest(topic: str, facts: Sequence[Note], room: int) -> list[Said]:
     for note in reversed(facts):
         if room <= 0:
             break
-        texts = [text for about, text in first_things.said(note.memory.body) if about == topic]
+        texts = [
+            text for about, text in first_things.said(prose(note.memory.body)) if about == topic
+        ]
         for text in reversed(texts):
             if not any(_again(words(text), words(other)) for _, other in found):
                 found.append((note, text))

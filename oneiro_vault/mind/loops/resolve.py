@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, Literal
@@ -16,11 +16,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from oneiro_vault.classify.classifier import intents
 from oneiro_vault.core.conversation.captures import OWN, REFLECTION
 from oneiro_vault.core.conversation.turns import KEY as SPANS
-from oneiro_vault.core.memory import epoch, moment, no_weaker, weakest
+from oneiro_vault.core.markdown.taxonomy import CATEGORY, KINDS, prose, relations, stated
+from oneiro_vault.core.memory import OWN_WORDS, epoch, moment, no_weaker, weakest
 from oneiro_vault.core.question import Answer, Question, ShownId
 from oneiro_vault.core.text import claims, polarity
 from oneiro_vault.core.text.language import CAPITALISING, detect
 from oneiro_vault.core.text.numbers import unsaid
+from oneiro_vault.core.text.query import fold
 from oneiro_vault.errors import EmbedderProblem
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot, keyed, superseding
 from oneiro_vault.mind.support import capitalised, strange_names
@@ -37,12 +39,17 @@ STRANGERS: Final = 4
 more."""
 _TITLE: Final = 100
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
+PROCEDURE: Final = "procedure"
+_KINDS: Final = frozenset(one for what in ("fact", "event", "opinion") for one in KINDS[what])
+_TEXT: Final = "text"
+"""Category of the relations that no fact states: they follow from links and lineage."""
 STANDING: Final = "instruction"
 """The kind of a fact that is a standing rule or wish."""
 RULE: Final = 0.7
 """How likely one is, at least: of the labelled facts of eight months and two lives 51 of 67 are
 found and 30 of 468 others taken for one, most of them what somebody cannot eat or bear."""
 _OFFSET: Final = re.compile(r"[+-]\d\d:\d\d$")
+_MARK: Final = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*•])\s+")
 _TAG: Final = re.compile(r"[^\W_][\w/-]{0,39}")
 _NOBODY: Final = frozenset("user assistant human system model".split())
 LINKS: Final = re.compile(r"!?\[\[[^\[\]]+\]\]|!?\[[^\[\]]*\]\([^()\s]+\)|https?://\S+")
@@ -66,8 +73,18 @@ INSTRUCTION: Final = (
 )
 
 
+class Relation(BaseModel):
+    """How two that a fact names are related: `subject` works_for `other`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    subject: str = Field(max_length=60)
+    relation: str = Field(max_length=40)
+    other: str = Field(max_length=60)
+
+
 class Unit(BaseModel):
-    """One fact out of a capture, understood without it."""
+    """One fact out of a capture, or a procedure, understood without it."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -78,6 +95,12 @@ class Unit(BaseModel):
     happened: str = Field(default="", max_length=40)
     quote: str = Field(default="", max_length=LONGEST)
     """The words of the capture it rests on, copied."""
+    kind: str = Field(default="", max_length=40)
+    importance: float | None = None
+    """0-1, None where nobody said."""
+    relations: list[Relation] = Field(default_factory=list, max_length=8)
+    trigger: str = Field(default="", max_length=200)
+    """When a procedure applies, "" for what is none."""
 
 
 class Place(Answer):
@@ -185,7 +208,7 @@ def trust(capture: Note) -> str:
 def repeats(capture: Note, unit: Unit, existing: Note) -> bool:
     """Does a fact say in the same words what is known, of the same time?"""
     since = began(unit, capture)[:10]
-    same = line(unit.content).casefold() == line(existing.memory.body).casefold()
+    same = line(unit.content).casefold() == line(prose(existing.memory.body)).casefold()
     return same and since in ("", existing.memory.valid_from[:10])
 
 
@@ -193,7 +216,7 @@ def creating(
     capture: Note, unit: Unit, key: str, asked: tuple[str, ...], reason: str, judge: str = ""
 ) -> Decision:
     """File the fact as a memory of its own."""
-    new = New(meta(capture, unit), line(unit.content), "fact")
+    new = New(meta(capture, unit), body(unit), "fact")
     return Decision(
         LOOP, "remember", new.meta["title"], reason, (new,), (capture.id,), asked, judge, key=key
     )
@@ -204,8 +227,9 @@ def meta(capture: Note, unit: Unit) -> dict[str, Any]:
     memory = capture.memory
     tags = (line(tag).lower().lstrip("#") for tag in unit.tags)
     found: dict[str, Any] = {
-        "type": "semantic",
+        "type": PROCEDURE if is_procedure(capture, unit) else "semantic",
         "title": title(unit),
+        "trigger": line(unit.trigger) if is_procedure(capture, unit) else "",
         "created": memory.created,
         "trust": trust(capture),
         "project": memory.project,
@@ -213,12 +237,62 @@ def meta(capture: Note, unit: Unit) -> dict[str, Any]:
         SPANS: capture.memory.extra.get(SPANS, []),
         "about": names(unit.about),
         "tags": [tag for tag in dict.fromkeys(tags) if usable(tag)][:3],
-        "kind": STANDING if is_rule(unit.content) else "",
-        "importance": memory.importance,
+        "kind": _kind(capture, unit),
+        "importance": importance(unit, memory.importance),
         "confidence": memory.confidence,
         "valid_from": began(unit, capture),
     }
     return {key: value for key, value in found.items() if value not in ("", [], None)}
+
+
+def is_procedure(capture: Note, unit: Unit) -> bool:
+    """Does somebody who is trusted say how something is done?"""
+    return bool(unit.trigger.strip()) and trust(capture) in OWN_WORDS
+
+
+def steps(unit: Unit) -> list[str]:
+    """The steps of a procedure, without their numbers; none of what is a fact or one sentence."""
+    lines = [line(_MARK.sub("", one)) for one in unit.content.splitlines() if one.strip()]
+    return lines if unit.trigger.strip() and len(lines) > 1 else []
+
+
+def body(unit: Unit) -> str:
+    """The words of a fact, the steps of a procedure each on its line, and the relations it
+    states."""
+    said = steps(unit)
+    words = "\n".join(f"{n}. {one}" for n, one in enumerate(said, 1)) if said else ""
+    words = words or line(unit.content)
+    items = "\n".join(dict.fromkeys(_items(unit)))
+    return f"{words}\n\n{items}\n" if items else words
+
+
+def _items(unit: Unit) -> Iterator[str]:
+    """Relations of the closed list, between two that the fact or what it cites names."""
+    said = fold(f"{unit.content} {unit.quote}")
+    for one in unit.relations:
+        ends = [name for name in names([one.subject, one.other]) if fold(name) in said]
+        relation = line(one.relation).lower().replace(" ", "_")
+        if len(ends) == 2 and CATEGORY.get(relation, _TEXT) != _TEXT:
+            yield stated(ends[0], relation, ends[1])
+
+
+def _kind(capture: Note, unit: Unit) -> str:
+    """What kind of fact it is, "" where nobody says. A rule is one that somebody who is trusted
+    gives."""
+    given = line(unit.kind).lower() if unit.kind else ""
+    if is_procedure(capture, unit):
+        return ""
+    if is_rule(unit.content) or (given == STANDING and trust(capture) in OWN_WORDS):
+        return STANDING
+    return given if given in _KINDS and given != STANDING else ""
+
+
+def importance(unit: Unit, known: float | None) -> float | None:
+    """How much it will matter, 0-1, at least what is `known` of its capture."""
+    given = unit.importance
+    if given is None or not 0 <= given <= 1:
+        return known
+    return max(round(given, 2), known or 0.0)
 
 
 def is_rule(text: str) -> bool:
@@ -276,7 +350,7 @@ def _linking(capture: Note, existing: Note, create: Decision) -> Decision | None
 
 def _revising(capture: Note, unit: Unit, existing: Note, text: str, create: Decision) -> Decision:
     """New words, if they keep what the old ones say and take in the fact."""
-    old, new = existing.memory.body, text.strip()
+    old, new = prose(existing.memory.body), text.strip()
     whole = (
         claims.share(old, new) >= KEPT
         and claims.share(unit.content, new) >= KEPT
@@ -286,6 +360,8 @@ def _revising(capture: Note, unit: Unit, existing: Note, text: str, create: Deci
     )
     if not whole:
         return create
+    items = "\n".join(dict.fromkeys([*relations(existing.memory.body), *_items(unit)]))
+    new = f"{new}\n\n{items}\n" if items else new
     return _instead_of(
         create, "revise", [existing], (Set(existing.id, _sources(capture, existing), new),)
     )
@@ -384,7 +460,8 @@ def _doubting(create: Decision, existing: Note, why: str = "") -> Decision:
         why or f"It may not agree with {existing.id}, which is trusted more and was left as it is."
     )
     callout = f"> [!contradiction] {why}"
-    doubtful = New({**new.meta, "flags": ["contradiction"]}, f"{new.body}\n\n{callout}\n", new.key)
+    words = f"{new.body.rstrip()}\n\n{callout}\n"
+    doubtful = New({**new.meta, "flags": ["contradiction"]}, words, new.key)
     memories, reason = (
         (*create.memories, existing.id),
         f"kept beside {existing.id}: {create.reason}",
@@ -437,7 +514,7 @@ _STATES: Final = {
 def shared(snapshot: Snapshot, fact: str, existing: Note) -> bool:
     """Does a fact share a word with a memory that tells its subject from others, or most of its
     words? A name that both have is none of them: much is known of one person."""
-    other = f"{existing.memory.title}\n{_CALLOUT.sub('', existing.memory.body)}"
+    other = f"{existing.memory.title}\n{_CALLOUT.sub('', prose(existing.memory.body))}"
     language = detect(f"{fact}\n{other}") or "en"
     mine, theirs = _stems(fact, language), _stems(other, language)
     named = _names(f"{fact}\n{other}", language)
@@ -452,7 +529,8 @@ def shared(snapshot: Snapshot, fact: str, existing: Note) -> bool:
 
 def covers(keeper: Note, other: Note) -> bool:
     """Can one stand for the other: has it all its numbers, days and names, and does not deny it?"""
-    mine, theirs = f"{keeper.memory.title}\n{keeper.memory.body}", other.memory.body
+    mine = f"{keeper.memory.title}\n{keeper.memory.body}"
+    theirs = prose(other.memory.body)
     missing = unsaid(theirs, mine, keeper.memory.created) or strange_names(theirs, mine)
     return not missing and not polarity.contrary(theirs, keeper.memory.body)
 
@@ -470,9 +548,9 @@ class _Known:
 def _counted(snapshot: Snapshot) -> _Known:
     found = snapshot.memo.get(__name__)
     if not isinstance(found, _Known):
-        bodies = [note.memory.body for note in snapshot.of("semantic") if note.memory.level == 0][
-            -SAMPLE:
-        ]
+        bodies = [
+            prose(note.memory.body) for note in snapshot.of("semantic") if note.memory.level == 0
+        ][-SAMPLE:]
         found = _Known(
             Counter(one for body in bodies for one in _stems(body, detect(body) or "en")),
             len(bodies),

@@ -199,7 +199,7 @@ def _folders(house: House) -> list[Path]:
 
 def _derive(house: House, progress: Progress) -> None:
     for folder in (house.index.folder, house.root / orient.FOLDER):
-        for name in ("orientation.md", "orientation.json"):
+        for name in orient.FILES:
             (folder / name).unlink(missing_ok=True)
         for name in (images.FOLDER, "logs"):
             shutil.rmtree(folder / name, ignore_errors=True)
@@ -209,7 +209,8 @@ def _derive(house: House, progress: Progress) -> None:
         house.index.scrub()
     house.reconcile(progress)
     with suppress(OSError, OneiroError):
-        orient.publish(house)
+        for one in orient.PUBLISHED:
+            one.publish(house)
 
 
 def _receipt(house: House, plan: Mapping[str, Any], left: list[str]) -> answers.Purged:

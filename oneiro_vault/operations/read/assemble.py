@@ -10,6 +10,7 @@ from oneiro_vault import answers
 from oneiro_vault.api import Progress
 from oneiro_vault.core.markdown.orientation import LIMIT, at_most, estimate, shorten, units
 from oneiro_vault.core.markdown.quoting import PREFACE, escape, quote
+from oneiro_vault.core.memory import captured
 from oneiro_vault.core.text.query import analyse, fts_expression
 from oneiro_vault.errors import EmbedderProblem, InvalidInput, shown
 from oneiro_vault.index.base import Row, Vectors
@@ -186,7 +187,7 @@ class _Assembly:
     def _words(self, rows: Sequence[Row]) -> Mapping[str, str]:
         """Handle -> what is shown of a note: all, or the passage that fits."""
         index = self._house.index
-        keys = [row.key for row in rows]
+        keys = [row.key for row in rows if not captured(row)]  # of those: how they ended
         bodies = index.bodies(keys)
         long = [key for key in keys if estimate(bodies.get(key, "")) > _WHOLE]
         spans: Mapping[int, tuple[int, int]] = {}
@@ -196,7 +197,7 @@ class _Assembly:
                 spans = {**spans, **index.nearest_passages(self._vector, long)}
         found: dict[str, str] = {}
         for row in rows:
-            whole = bodies.get(row.key, "")
+            whole = row.outcome if captured(row) else bodies.get(row.key, "")
             start, end = spans.get(row.key, (0, len(whole)))
             words = whole[start:end].strip()
             cut = f"{words}\n{_MARK}" if len(words) < len(whole.strip()) else words

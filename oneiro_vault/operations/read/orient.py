@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
@@ -20,7 +20,7 @@ from oneiro_vault.core.tree_diff import Stat, blob_id
 from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.keyword.note_rows import handle_of
-from oneiro_vault.operations.read import recall_show
+from oneiro_vault.operations.read import handoff, recall_show
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.remember import images, write
 from oneiro_vault.operations.runtime import DOUBT, USEFUL, House, Remembered, quiet
@@ -322,6 +322,7 @@ def _unquoted(text: str, title: str) -> str:
 
 FOLDER: Final = ".oneiro"
 """In the vault, wherever this machine keeps its indexes: a hook reads no settings."""
+FILES: Final = ("orientation.md", "orientation.json", handoff.FILE)
 
 
 def publish(house: House) -> set[str]:
@@ -366,6 +367,29 @@ def publish(house: House) -> set[str]:
         json.dumps(record, ensure_ascii=False, separators=(",", ":")),
     )
     return {row.path for row in rows}
+
+
+def publish_conversations(house: House) -> set[str]:
+    """Leave beside it how the last conversations ended; returns the paths of their notes. Raises
+    OSError."""
+    ended = handoff.of_projects(house)
+    text = json.dumps(ended, ensure_ascii=False, separators=(",", ":"))
+    if ended or (house.root / FOLDER / handoff.FILE).exists():
+        _put(house.root / FOLDER / handoff.FILE, text)
+    return {one["path"] for one in ended.values()}
+
+
+class Published(NamedTuple):
+    """What hooks find without an owner: whether a note has part in it, and how it is left there."""
+
+    concerns: Callable[[Row], bool]
+    publish: Callable[[House], set[str]]
+
+
+PUBLISHED: Final = (
+    Published(lambda row: row.type == "orientation", publish),
+    Published(handoff.is_conversation, publish_conversations),
+)
 
 
 def _blob(house: House, path: str) -> str:

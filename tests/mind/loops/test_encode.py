@@ -106,7 +106,7 @@ def test_each_fact_is_a_decision_and_the_mark_comes_after_them() -> None:
         "valid_from": "2026-09-04T00:00:00+00:00",
     }
     assert new(second).meta["title"] == "Ana owns the checklist."
-    assert mark.edits == (Set("c" * 12, {"encoded": NOW}),)
+    assert mark.edits == (Set("c" * 12, {"encoded": NOW, "messages": 2}),)
     assert mark.after == (first.id(taken), second.id(taken))
     assert mark.reason == "encoded: 2 created"
 
@@ -438,9 +438,11 @@ def test_nothing_filed_is_said_and_a_long_capture_flagged() -> None:
         == "encoded: nothing in it will matter later; nothing was filed, its own words stay where "
         "they are"
     )
-    assert short.edits == (Set("c" * 12, {"encoded": NOW}),)
+    assert short.edits == (Set("c" * 12, {"encoded": NOW, "messages": 2}),)
     (long,) = drive(answers([]), snap(capture(body="User: hm. " * 500, flags=("old",))))
-    assert long.edits == (Set("c" * 12, {"encoded": NOW, "flags": ["old", "unfiled"]}),)
+    assert long.edits == (
+        Set("c" * 12, {"encoded": NOW, "messages": 1, "flags": ["old", "unfiled"]}),
+    )
     assert "a person is asked to look" in long.reason
 
 
@@ -610,3 +612,100 @@ def test_a_second_answer_that_is_late_is_waited_for() -> None:
         drive(answers([MOVED], once), snap(capture(body=HOME), RENTS, *STRANGERS, near=(RENTS.id,)))
         == []
     )
+
+
+HOW = {
+    "content": "1. Bump the version.\n2. Run make golden.\n3. Tag it.",
+    "title": "Cutting a release",
+    "trigger": "cutting a release",
+    "quote": "bump the version, run make golden, tag it",
+}
+DICTATED = "User: When we cut a release: bump the version, run make golden, tag it."
+TIE = {
+    "content": "Ana works at Larks and owns the checklist.",
+    "quote": "Ana works at Larks and owns the checklist",
+    "kind": "definitional",
+    "importance": 0.7,
+    "relations": [
+        {"subject": "Ana", "relation": "works for", "other": "Larks"},
+        {"subject": "Ana", "relation": "manages", "other": "Bruno"},
+        {"subject": "Ana", "relation": "is fond of", "other": "Larks"},
+        {"subject": "Ana", "relation": "mentions", "other": "Larks"},
+    ],
+}
+TOLD = "User: Ana works at Larks and owns the checklist."
+
+
+def test_what_is_dictated_as_a_procedure_becomes_one() -> None:
+    said = capture(body=DICTATED, source="capture", trust="said", extra={"captured": "session"})
+    first, _ = drive(answers([HOW]), snap(said))
+    assert new(first).meta["type"] == "procedure"
+    assert new(first).meta["trigger"] == "cutting a release"
+    assert new(first).body == "1. Bump the version.\n2. Run make golden.\n3. Tag it."
+
+
+def test_from_outside_comes_no_procedure_and_no_rule() -> None:
+    first, _ = drive(answers([HOW | {"kind": "instruction"}]), snap(capture(body=DICTATED)))
+    assert new(first).meta["type"] == "semantic"
+    assert "trigger" not in new(first).meta
+    assert "kind" not in new(first).meta
+
+
+def test_a_procedure_is_compared_with_procedures() -> None:
+    said = capture(body=DICTATED, trust="said", extra={"captured": "session"})
+    fact = note("f", "A release has a version.", trust="said")
+    known = note("p", "Bump the version, then tag it.", type="procedure", trust="said")
+    judge = answers([HOW], {"action": "link", "existing": known.id, "reason": "the same steps"})
+    linked, _ = drive(judge, snap(said, fact, known, near=(fact.id, known.id)))
+    assert [question.ids for question in judge.asked[1:]] == [(known.id,)]
+    assert (linked.op, linked.edits[0]) == (
+        "link", Set(known.id, {"derived_from": [said.id], "spans": [f"{said.id}#1"]}),
+    )  # fmt: skip
+
+
+def test_a_fact_has_its_kind_and_weight_and_states_relations_of_whom_it_names() -> None:
+    first, _ = drive(answers([TIE]), snap(capture(body=TOLD)))
+    assert new(first).body == f"{TIE['content']}\n\n- [[Ana]] works_for [[Larks]]\n"
+    assert (new(first).meta["kind"], new(first).meta["importance"]) == ("definitional", 0.7)
+    nonsense = TIE | {"kind": "nice", "importance": 7.0, "relations": []}
+    first, _ = drive(answers([nonsense]), snap(capture(body=TOLD)))
+    assert not {"kind", "importance"} & new(first).meta.keys()
+
+
+def test_new_words_keep_the_relations_and_what_is_said_again_is_known() -> None:
+    body = f"{TIE['content']}\n\n- [[Ana]] works_for [[Larks]]\n"
+    known = note("k", body, trust="external", created="2026-01-01T00:00:00+00:00")
+    more = "Ana works at Larks and owns the checklist and the keys."
+    fact = {"content": "Ana owns the keys.", "quote": "Ana owns the keys"}
+    place = {"action": "revise", "existing": known.id, "text": more, "reason": "Ana owns both"}
+    said = capture(body="User: Ana owns the keys.")
+    revised, _ = drive(answers([fact], place), snap(said, known, near=(known.id,)))
+    assert revised.edits[0].body == f"{more}\n\n- [[Ana]] works_for [[Larks]]\n"
+    judge = answers([TIE])
+    linked, _ = drive(judge, snap(capture(body=TOLD), known, near=(known.id,)))
+    assert linked.op == "link"
+    assert len(judge.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome", "kept"),
+    [
+        (SAID, "Ana owns the checklist, and the team ships on Friday.", True),
+        (SAID, "Bruno and Carla own the checklist.", False),
+        (SAID, "The team will ship on 14 May.", False),
+        ("[fetch] Ana owns the checklist and ships on Friday.", "Ana owns the checklist.", False),
+    ],
+)
+def test_an_episode_says_how_it_ended_if_it_does(body: str, outcome: str, kept: bool) -> None:
+    def script(_: Question) -> Any:
+        return {
+            "reason": "r", "units": [], "complete": True, "outcome": outcome,
+            "topics": ["release day", "release day", "checklist", "", "capture", "a|b"],
+        }  # fmt: skip
+
+    said = capture(body=body, extra={"captured": "session"})
+    (mark,) = drive(ScriptedJudge(script), snap(said))
+    (edit,) = mark.edits
+    assert isinstance(edit, Set)
+    assert edit.changes["topics"] == ["release day", "checklist"]
+    assert edit.changes.get("outcome", "") == (outcome if kept else "")

@@ -205,3 +205,22 @@ def test_what_a_person_always_wants_is_a_rule(tmp_path: Path) -> None:
         found = app.call("context", {"prompt": "deploy the invoice fix, it is friday afternoon"})
         assert "never deploy on fridays" in found["text"]
         assert found["sections"]["instructions"]
+
+
+@pytest.mark.model
+def test_a_conversation_stands_there_with_how_it_ended_and_not_with_its_words(
+    tmp_path: Path,
+) -> None:
+    init_vault(tmp_path / "vault")
+    said = "User: the fare table is wrong on sundays\n\nAssistant: I corrected the sunday fares."
+    with App.open(tmp_path / "vault", Settings({"disk.reserve": 0, "edits.quiet": 0.0})) as app:
+        made = app.call("capture", {"text": said, "kind": "session", "session": "s1"})
+        path = tmp_path / "vault" / made["path"]
+        ended = "The Sunday fares of the table were corrected."
+        path.write_text(path.read_text().replace("\n---\n", f"\noutcome: {ended}\n---\n", 1))
+        app.house.reconcile()
+        app.call("embed", {})
+        found = app.call("context", {"prompt": "what about the fare table for sundays?"})
+        assert found["sections"]["episodes"] == [made["id"]]
+        assert ended in found["text"]
+        assert "I corrected the sunday fares" not in found["text"]

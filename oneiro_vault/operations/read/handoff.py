@@ -1,0 +1,94 @@
+"""What the last conversation of each project came to, left where a hook finds it when the next one
+begins: how it ended, what its model left behind, or else the person's last words."""
+
+from __future__ import annotations
+
+from typing import Final, TypedDict
+
+from oneiro_vault.core.conversation import turns
+from oneiro_vault.core.conversation.captures import REFLECTION, SOURCE
+from oneiro_vault.core.memory import EPISODIC, captured
+from oneiro_vault.core.text.claims import split_sentences, tokens
+from oneiro_vault.index.base import Row
+from oneiro_vault.operations.runtime import House
+
+FILE: Final = "conversations.json"
+"""In the vault's `.oneiro`: project -> `Ended`."""
+LATELY: Final = 60 * 86_400.0
+"""Seconds after which nobody goes on where they stopped."""
+PROJECTS: Final = 50
+LONGEST: Final = 240
+"""Characters that are quoted."""
+_NEWEST: Final = 500
+_FEWEST: Final = 5
+"""Words of what is more than a farewell."""
+_PEOPLE: Final = (turns.USER, turns.ASSISTANT)
+
+
+class Ended(TypedDict):
+    """A conversation: its note, with the size that shows another one there, its day, the number of
+    its messages and the words with which it ended."""
+
+    id: str
+    path: str
+    size: int
+    session: str
+    day: str
+    messages: int
+    words: str
+
+
+def of_projects(house: House) -> dict[str, Ended]:
+    """Project -> its last conversation, "" for those without one."""
+    since = house.clock() - LATELY
+    asked: tuple[dict[str, str], ...] = ({"source": SOURCE}, {"tag": REFLECTION})
+    rows = (
+        row
+        for where in asked
+        for row in house.index.list(
+            type=EPISODIC, status="active", since=since, limit=_NEWEST, **where
+        )
+    )
+    newest = {row.project: row for row in sorted(filter(is_conversation, rows), key=_last)}
+    kept = sorted(newest.values(), key=_last)[-PROJECTS:]
+    bodies = house.index.bodies([row.key for row in kept])
+    found = ((row, _ended(row, bodies.get(row.key, ""))) for row in kept)
+    return {row.project: one for row, one in found if one["words"]}
+
+
+def is_conversation(row: Row) -> bool:
+    """Is it one that was captured, or what a model left behind of one?"""
+    return REFLECTION in row.tags or (captured(row) and row.kind == "conversation")
+
+
+def _last(row: Row) -> tuple[float, str]:
+    """Of one conversation in several parts, the last of them last."""
+    return row.when or 0.0, row.title
+
+
+def _ended(row: Row, body: str) -> Ended:
+    spans = turns.spans(body)
+    said = {one.name.partition(".")[0] for one in spans if one.speaker in _PEOPLE}
+    words = row.outcome or (body if REFLECTION in row.tags else _farewell(body, spans))
+    return {
+        "id": row.handle, "path": row.path, "size": row.size, "session": row.session,
+        "day": row.created[:10], "messages": len(said), "words": _short(words),
+    }  # fmt: skip
+
+
+def _farewell(body: str, spans: tuple[turns.Span, ...]) -> str:
+    """The last words of the person that say something."""
+    own = (one for one in reversed(spans) if one.own and one.speaker == turns.USER)
+    said = (turns.without_speaker(body[one.start : one.end]) for one in own)
+    return next((text for text in said if len(tokens(text)) >= _FEWEST), "")
+
+
+def _short(text: str) -> str:
+    """Its last sentences, whole."""
+    kept = ""
+    for sentence in reversed(split_sentences(text)):
+        longer = f"{' '.join(sentence.split())} {kept}".strip()
+        if len(longer) > LONGEST:
+            break
+        kept = longer
+    return kept
