@@ -153,7 +153,7 @@ def network(given: Vectors, inner: Vectors, shift: Vectors, out: Vectors) -> Vec
 
 def vectors(sentences: Sequence[str]) -> Vectors:
     """What the packaged model makes of sentences: one row each, of length 1."""
-    return _model().encode(sentences)
+    return model().encode(sentences)
 
 
 @cache
@@ -180,7 +180,8 @@ def trained_with() -> str:
 
 
 @cache
-def _model() -> WorkerEmbedder:
+def model() -> WorkerEmbedder:
+    """The layers of the packaged model, in their process."""
     from oneiro_vault.index.embed.embedders import WorkerEmbedder
 
     layers = Model(

@@ -16,7 +16,7 @@ Vectors: TypeAlias = npt.NDArray[np.float32]
 """One vector per row (or one vector), L2-normalised."""
 
 
-Kind: TypeAlias = Literal["passage", "query"]
+Kind: TypeAlias = Literal["passage", "query", "words"]
 
 
 LOADING: Final = "loading the embedding model"

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from oneiro_vault.classify import first_things
 from oneiro_vault.classify.classifier import worth_keeping
+from oneiro_vault.classify.names import find
 from oneiro_vault.core.conversation import personal, turns
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Question, Raw, Shown
@@ -47,7 +48,8 @@ _VERBS: Final = re.compile(
     r"heeft|zijn|jest|są|är)|'s|'re|'ll|'ve)\b",
     re.I,
 )
-_CAPITAL: Final = re.compile(r"[A-ZÀ-Þ][\w'’.-]*[\w]|[A-Z]")
+_ABOUT: Final = frozenset(("person", "organization", "project", "animal"))
+"""What a fact is about, of what it names."""
 
 
 class OfflineJudge:
@@ -168,7 +170,9 @@ def _kept(shown: Shown) -> list[Mapping[str, Any]]:
                     else [sentence]
                 )
             before, taken = sentence, keeps
-    return [_unit(list(one), day) for one in dict.fromkeys(map(tuple, found))]
+    runs = [list(one) for one in dict.fromkeys(map(tuple, found))]
+    named = names([" ".join(said) for said in runs])
+    return [_unit(said, about, day) for said, about in zip(runs, named, strict=True)]
 
 
 def own(text: str, speaker: str = "", source: str = "") -> list[list[str]]:
@@ -192,10 +196,12 @@ def _stands(sentence: str, fewest: int) -> bool:
     return fits and not asks
 
 
-def names(sentence: str) -> list[str]:
-    """What is capitalised inside the sentence."""
-    rest = sentence.partition(" ")[2]
-    return list(dict.fromkeys(_CAPITAL.findall(rest)))[:8]
+def names(texts: Sequence[str]) -> list[list[str]]:
+    """Whom each names, and whose work."""
+    return [
+        list(dict.fromkeys(one.text for one in found if one.kind in _ABOUT))
+        for found in find(texts)
+    ]
 
 
 def place(question: Question) -> Mapping[str, Any] | None:
@@ -249,7 +255,7 @@ def distil(question: Question) -> Mapping[str, Any] | None:
     }  # fmt: skip
 
 
-def _unit(said: Sequence[str], day: date | None) -> Mapping[str, Any]:
+def _unit(said: Sequence[str], about: Sequence[str], day: date | None) -> Mapping[str, Any]:
     text = " ".join(said)
     days = [found for one in _DAY.findall(text) if (found := _date(one))]
     if day:
@@ -258,7 +264,7 @@ def _unit(said: Sequence[str], day: date | None) -> Mapping[str, Any]:
     return {
         "content": relative_dates.beside(text, day) if day else text,
         "title": "",
-        "about": names(text)[:5],
+        "about": about[:5],
         "tags": [],
         "happened": days[0].isoformat() if past else "",
         "quote": " … ".join(said),

@@ -19,6 +19,8 @@ from oneiro_vault.core.question import Question, Shown, Verdict
 from oneiro_vault.vault.history.commit_log import Entry
 
 Vectors = npt.NDArray[np.float32]
+Named = tuple[str, str, float]
+"""A name as it is written, what it names (`classify.names.KINDS`), how likely it is one."""
 Asking = Generator[list[Question], Mapping[str, Verdict], "list[Decision]"]
 """Yields questions, is sent {question id: verdict} for all of them, returns decisions."""
 
@@ -103,6 +105,8 @@ class Snapshot:
     """Ids of memories that were taken away."""
     history: Sequence[Entry] = ()
     """The commits of earlier decisions of loops, newest first."""
+    named: Callable[[Sequence[Note]], Mapping[str, Sequence[Named]]] = lambda _: {}
+    """Notes -> whom and what each of them names, by id."""
     memo: dict[str, object] = field(default_factory=dict, compare=False, repr=False)
     """What follows from all notes and is worked out once a run."""
 

@@ -52,9 +52,9 @@ def test_what_a_tool_answers_is_worth_less() -> None:
 
 def test_the_model_runs_in_a_process_that_can_end_at_any_time() -> None:
     before = worth_keeping(["We postponed the launch to 9 September."])
-    assert classifier._model().pid is not None
-    classifier._model().close()
-    assert classifier._model().pid is None
+    assert classifier.model().pid is not None
+    classifier.model().close()
+    assert classifier.model().pid is None
     assert worth_keeping(["We postponed the launch to 9 September."]) == before
 
 

@@ -23,7 +23,8 @@ from sklearn.linear_model import LogisticRegression
 from oneiro_vault.classify import classifier, first_things
 from oneiro_vault.classify.classifier import INTENTS, SPEAKERS, TOPICS, WEIGHTS, Head, Vectors
 from oneiro_vault.core.conversation import personal
-from tests.classify import train_needed, train_tagger
+from tests.classify import train_names, train_needed, train_tagger
+from tests.classify.train_names import NAMES
 from tests.classify.train_needed import NEEDED
 
 FOLDER: Final = Path(__file__).parents[1] / "corpora"
@@ -436,7 +437,7 @@ def figures(scores: Vectors, labels: Vectors) -> str:
 
 def main() -> None:
     """Write the weights, or measure; of the heads that are named, else of all."""
-    every = {*LABELS, TOPIC, INTENT, NEEDED}
+    every = {*LABELS, TOPIC, INTENT, NEEDED, NAMES}
     names = every.intersection(sys.argv) or every
     heads: list[Head] = [head for head in LABELS if head in names]
     if "--check" in sys.argv:
@@ -448,7 +449,11 @@ def main() -> None:
             check_intents()
         if NEEDED in names:
             train_needed.check([*train_needed.seen(sorted(train_needed.LIVES.glob("*.json")))])
+        if NAMES in names:
+            train_names.check()
         return
+    if NAMES in names:
+        train_names.train()
     learned: dict[str, Any] = {}
     if names < every:
         with np.load(WEIGHTS) as known:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper, parser
 
-from oneiro_vault.classify import classifier
+from oneiro_vault.classify import classifier, names
 from oneiro_vault.index.embed import models
 
 FUSED = "com.microsoft"
@@ -90,9 +91,16 @@ unpack (blocks) => (values) {
 of the others, the first sixteen in the lower halves."""
 
 
-def bert(folder: Path, *, inline: bool = False, layers: int = 0) -> bytes:
+def bert(
+    folder: Path,
+    *,
+    inline: bool = False,
+    layers: int = 0,
+    words: Mapping[str, np.ndarray] | None = None,
+) -> bytes:
     """The graph of the BERT model in a folder, or of its first layers. Its weights stay in
-    `model.safetensors`, or are `inline`."""
+    `model.safetensors`, or are `inline`. `words`: `in` and `shift` of a narrow layer over every
+    token, a second output."""
     config = json.loads((folder / "config.json").read_text())
     graph = Graph(folder / "model.safetensors", inline)
     for name, to in zip(INPUTS, ("ids", "mask", "types"), strict=True):
@@ -120,7 +128,10 @@ def bert(folder: Path, *, inline: bool = False, layers: int = 0) -> bytes:
     states = helper.make_tensor_value_info(
         "last_hidden_state", TensorProto.FLOAT, ["batch", "tokens", config["hidden_size"]]
     )
-    made = helper.make_graph(graph.nodes, "bert", given, [states], list(graph.weights.values()))
+    outputs = [states]
+    if words is not None:
+        outputs.append(graph.narrow("last_hidden_state", words["in"], words["shift"]))
+    made = helper.make_graph(graph.nodes, "bert", given, outputs, list(graph.weights.values()))
     versions = [helper.make_opsetid("", 17), helper.make_opsetid(FUSED, 1)]
     return bytes(
         helper.make_model(made, opset_imports=versions, ir_version=8).SerializeToString(
@@ -175,6 +186,17 @@ class Graph:
             for which in ("LayerNorm.weight", "LayerNorm.bias", "dense.bias")
         ]
         return self.add("SkipLayerNormalization", [turned, before, *scale], out, epsilon=eps)
+
+    def narrow(self, states: str, inner: np.ndarray, shift: np.ndarray) -> Any:
+        """A layer over every token, whose weights the graph holds itself."""
+        for name, value in (("words.in", inner), ("words.shift", shift)):
+            self.weights[name] = numpy_helper.from_array(value.astype(np.float32), name)
+        turned = self.add("MatMul", [states, "words.in"], "words.turned", domain="")
+        moved = self.add("Add", [turned, "words.shift"], "words.moved", domain="")
+        self.add("Relu", [moved], "word_states", domain="")
+        return helper.make_tensor_value_info(
+            "word_states", TensorProto.FLOAT, ["batch", "tokens", inner.shape[1]]
+        )
 
     def weight(self, name: str) -> str:
         start, end = self._tensors[name]["data_offsets"]
@@ -296,4 +318,4 @@ def _named(name: str) -> str:
 if __name__ == "__main__":
     models.GRAPH.write_bytes(bert(models.model_folder()))
     models.PACKED_GRAPH.write_bytes(packed(models.packed_folder() / models.PACKED_FILE))
-    classifier.GRAPH.write_bytes(bert(models.model_folder(), layers=LAYERS))
+    classifier.GRAPH.write_bytes(bert(models.model_folder(), layers=LAYERS, words=names.weights()))

@@ -94,10 +94,12 @@ def doubtful(text: str) -> list[float]:
         codes = np.array([code(one) for one in found], dtype=np.uint32)
         at = np.minimum(np.searchsorted(known, codes), len(known) - 1)
         scores[place] = weights[at[known[at] == codes]].sum(axis=0)
-    return [float(1 - one[0]) for one in _marginals(scores, steps)]
+    return [float(1 - one[0]) for one in marginals(scores, steps)]
 
 
-def _marginals(scores: npt.NDArray[Any], steps: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def marginals(scores: npt.NDArray[Any], steps: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """How likely each word of a line has each label, n x labels: of what speaks for it (`scores`),
+    and for each label after each (`steps`)."""
     ahead, back = scores.copy(), np.zeros_like(scores)
     for place in range(1, len(scores)):
         ahead[place] += np.logaddexp.reduce(ahead[place - 1][:, None] + steps, axis=0)

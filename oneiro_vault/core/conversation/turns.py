@@ -18,6 +18,7 @@ from typing import Final
 
 from oneiro_vault.core.conversation.captures import CLIENT, FILE, KIND, OWN, SOURCE
 from oneiro_vault.core.conversation.pasted import foreign
+from oneiro_vault.core.markdown.taxonomy import prose
 from oneiro_vault.core.memory import Memory, captured, weakest
 from oneiro_vault.core.text.claims import split_sentences
 
@@ -154,6 +155,14 @@ def quoted(fact: str, texts: Iterable[str]) -> bool:
     return bool(said) and any(
         all(any(one in run for run in runs) for one in parts) for parts in ([_plain(fact)], said)
     )
+
+
+def own_words(memory: Memory) -> str:
+    """What the person typed of a conversation, apart from what they took from elsewhere; all of a
+    note that is none."""
+    if memory.source != SOURCE:
+        return prose(memory.body)
+    return "\n\n".join(_stretches(memory.body, memory.source))
 
 
 @lru_cache(maxsize=128)

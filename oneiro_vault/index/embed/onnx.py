@@ -8,15 +8,17 @@ raises `UnfitError`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+import struct
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from oneiro_vault.core.conversation.tagging import words
 from oneiro_vault.index.base import Vectors
-from oneiro_vault.index.embed import pieces
 from oneiro_vault.index.embed.models import family_of, settings_in
 
 LONGEST: Final = 512
@@ -30,6 +32,10 @@ _FULL: Final = ("onnx/model.onnx", "model.onnx")
 _SMALLER: Final = ("quant", "int8", "q4", "bnb4", "fp16")
 """In the names of graphs whose vectors differ from those of the full one."""
 _INPUTS: Final = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
+WORDS: Final = 64
+"""Words of a text of which something is said at once."""
+_WORD_STATES: Final = "word_states"
+"""The output of graphs that say something of every token."""
 _SENTENCE: Final = "sentence_embedding"
 """The output of graphs that make one vector of a text themselves."""
 
@@ -84,21 +90,50 @@ class OnnxModel:
     def encode(self, texts: Sequence[str], prefix: str = "", between: Between = nothing) -> Vectors:
         """`len(texts)` x dimension, each text after the prefix; `between` is called before each
         batch."""
-        tokens = self._tokenizer.encode_batch([_whole(prefix + text) for text in texts])
+        given = [_whole(prefix + text) for text in texts]
+        return self._in_batches(given, self._vectors, between)
+
+    def words(self, texts: Sequence[str], between: Between = nothing) -> Vectors:
+        """What the graph says of each of the first `WORDS` words of a text: `len(texts)` x (`WORDS`
+        times what it says of one), 0 where there is none."""
+        return self._in_batches([_whole(text) for text in texts], self._words, between)
+
+    def _in_batches(
+        self, texts: Sequence[str], run: Callable[[list[str], list[Any]], Vectors], between: Between
+    ) -> Vectors:
+        tokens = self._tokenizer.encode_batch(texts)
         parts = batches([len(text.ids) for text in tokens])
 
-        def run(part: Sequence[int]) -> Vectors:
+        def one(part: Sequence[int]) -> Vectors:
             between()
-            return self._run([tokens[i] for i in part])
+            return run([texts[i] for i in part], [tokens[i] for i in part])
 
         if len(parts) <= 1 or self._threads == 1:
-            made = [*map(run, parts)]
+            made = [*map(one, parts)]
         else:
             with ThreadPoolExecutor(self._threads) as lanes:
-                made = [*lanes.map(run, parts)]
+                made = [*lanes.map(one, parts)]
         return np.concatenate(made)[np.argsort(np.concatenate(parts))]
 
-    def _run(self, texts: Sequence[Any]) -> Vectors:
+    def _vectors(self, _texts: list[str], tokens: list[Any]) -> Vectors:
+        found, mask = self._run(tokens, self._output)
+        if found.ndim == 3 and self._pool is not None:
+            found = self._pool(found, mask)
+        return np.asarray(
+            found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12),
+            dtype=np.float32,
+        )
+
+    def _words(self, texts: list[str], tokens: list[Any]) -> Vectors:
+        states, _ = self._run(tokens, _WORD_STATES)
+        found = np.zeros((len(texts), WORDS, states.shape[2]), dtype=np.float32)
+        for row, (text, one) in enumerate(zip(texts, tokens, strict=True)):
+            for place, at in enumerate(_tokens_of_words(text, one.offsets)):
+                if at:
+                    found[row, place] = states[row, at].mean(axis=0)
+        return found.reshape(len(texts), -1)
+
+    def _run(self, texts: Sequence[Any], output: str) -> tuple[Vectors, Any]:
         longest = max(len(text.ids) for text in texts)
         ids, mask = (
             np.full((len(texts), longest), self._padding),
@@ -114,13 +149,14 @@ class OnnxModel:
             "position_ids": places,
         }
         feed = {name: given[name].astype(kind, copy=False) for name, kind in self._inputs.items()}
-        found = np.asarray(self._session.run([self._output], feed)[0], dtype=np.float32)
-        if found.ndim == 3 and self._pool is not None:
-            found = self._pool(found, mask)
-        return np.asarray(
-            found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12),
-            dtype=np.float32,
-        )
+        return np.asarray(self._session.run([output], feed)[0], dtype=np.float32), mask
+
+
+def _tokens_of_words(text: str, offsets: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
+    """The tokens of each of the first words."""
+    tokens = [(at, *span) for at, span in enumerate(offsets) if span[1] > span[0]]
+    for _, start, end in words(text)[:WORDS]:
+        yield [at for at, begins, stops in tokens if begins < end and stops > start]
 
 
 def batches(sizes: Sequence[int]) -> list[list[int]]:
@@ -184,7 +220,7 @@ def _tokenizer(folder: Path, packed: str, tokens: int) -> tuple[Any, int]:
     from tokenizers import Tokenizer
 
     made = (
-        pieces.tokenizer(folder / packed)
+        packed_tokenizer(folder / packed)
         if packed
         else Tokenizer.from_file(str(folder / "tokenizer.json"))
     )
@@ -200,6 +236,40 @@ def _tokenizer(folder: Path, packed: str, tokens: int) -> tuple[Any, int]:
     token = token["content"] if isinstance(token, dict) else token
     made.no_padding()
     return made, made.token_to_id(token) or 0
+
+
+_SIZES: Final = 44
+"""Where a packed file says how many pieces it has; before that stand the sizes of the model."""
+_CLEAN: Final = (
+    (r"[\x01-\x08\x0b\x0e-\x1f\x7f\u008f\u009f]", ""),
+    (r"[\u200b-\u200f\u2581\ufeff\ufffd]", " "),
+)
+"""How SentencePiece differs from NFKC in what it makes of letters."""
+
+
+def packed_tokenizer(file: Path) -> Any:
+    """What cuts texts into pieces, by a packed file: SentencePiece's unigram pieces, each with its
+    score."""
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    with file.open("rb") as opened:
+        opened.seek(_SIZES)
+        count, start, end, _, unknown, size = struct.unpack("<5iQ", opened.read(28))
+        places = np.frombuffer(opened.read(4 * (count + 1)), "<u4").tolist()
+        scores = np.frombuffer(opened.read(4 * count), "<f4").tolist()
+        text = opened.read(size)
+    pieces = [text[a:b].decode() for a, b in pairwise(places)]
+    made = Tokenizer(models.Unigram([*zip(pieces, scores, strict=True)], unknown, False))
+    clean = [normalizers.Replace(Regex(letters), by) for letters, by in _CLEAN]
+    made.normalizer = normalizers.Sequence([*clean, normalizers.NFKC()])
+    made.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    )
+    made.post_processor = processors.TemplateProcessing(
+        single=f"{pieces[start]} $A {pieces[end]}",
+        special_tokens=[(pieces[start], start), (pieces[end], end)],
+    )
+    return made
 
 
 def _pooling(folder: Path, name: str) -> str:

@@ -56,6 +56,8 @@ class Run(Protocol):
         """`len(texts)` x dimension; `between` is called before each batch of them."""
 
 
+Words: TypeAlias = Callable[[Sequence[str], Between], Vectors]
+"""What says something of every word of texts."""
 _HASHED: Final = 32
 """Texts that are hashed at a time."""
 _TOKEN: Final = 4
@@ -112,31 +114,34 @@ def load(spec: Json, tell: Callable[[str], None] = lambda _doing: None) -> tuple
         return hashed, fake.dimension
     if spec["sha256"]:
         _verify(Path(spec["folder"], spec.get("packed") or "model.safetensors"), spec["sha256"])
-    folder, encode_all = _model(spec, tell)
+    folder, encode_all, words = _model(spec, tell)
     prefixes = prefixes_of(folder, spec["model"])
 
     def encode(texts: Sequence[str], kind: Kind, between: Between = nothing) -> Vectors:
-        return encode_all(texts, prefixes[kind], between)
+        return (
+            words(texts, between) if kind == "words" else encode_all(texts, prefixes[kind], between)
+        )
 
     return encode, encode(["warm"], "query").shape[1]
 
 
-def _model(spec: Json, tell: Callable[[str], None]) -> tuple[Path, Run]:
-    """Where the model lies and what encodes texts with it: its ONNX file if it has one, else
-    sentence-transformers."""
+def _model(spec: Json, tell: Callable[[str], None]) -> tuple[Path, Run, Words]:
+    """Where the model lies, what encodes texts with it (its ONNX file if it has one, else
+    sentence-transformers), and what says something of their words."""
     extra = importlib.util.find_spec("sentence_transformers") is not None
     forms: tuple[Form, ...] = ("graph", "weights") if extra else ("graph",)
     folder = Path(spec["folder"]) if spec["folder"] else folder_of(spec["model"], forms, tell)
     tokens, threads = int(spec.get("tokens") or 0), int(spec["threads"])
     try:
-        return folder, OnnxModel(
+        made = OnnxModel(
             folder,
             spec["model"],
             graph=spec.get("graph", ""),
             packed=spec.get("packed", ""),
             tokens=tokens,
             threads=threads,
-        ).encode
+        )
+        return folder, made.encode, made.words
     except UnfitError as error:
         if not extra:
             raise NoModelError(
@@ -144,7 +149,11 @@ def _model(spec: Json, tell: Callable[[str], None]) -> tuple[Path, Run]:
             ) from None
         if not spec["folder"] and not has(folder, "weights"):
             folder = folder_of(spec["model"], ("weights",), tell)
-        return folder, sentence_transformer(folder, tokens, threads)
+        return folder, sentence_transformer(folder, tokens, threads), _no_words
+
+
+def _no_words(_texts: Sequence[str], _between: Between) -> Vectors:
+    raise ValueError("this model says nothing of single words")
 
 
 def sentence_transformer(folder: Path, tokens: int = 0, threads: int = 0) -> Run:

@@ -25,7 +25,7 @@ from oneiro_vault.mind import citations
 from oneiro_vault.mind.base import NOW, Asking, Decision, New, Note, Set, Snapshot, keyed, left_open
 from oneiro_vault.mind.loops import resolve
 from oneiro_vault.mind.loops.resolve import LOOP as NAME
-from oneiro_vault.mind.loops.resolve import Place, Unit, meta, names
+from oneiro_vault.mind.loops.resolve import Place, Unit, names
 from oneiro_vault.mind.support import capitalised
 
 POLICY: Final = 2
@@ -195,7 +195,7 @@ class Encode:
             else:
                 claimed.add(words)
                 most = snapshot.settings["encode.candidates"] // (2 if snapshot.connected else 1)
-                near = candidates(snapshot, unit, most, known, meta(capture, unit)["type"])
+                near = candidates(snapshot, unit, most, known, resolve.type_of(capture, unit))
                 if same := next((one for one in near if resolve.repeats(capture, unit, one)), None):
                     place = Place(action="link", existing=same.id, reason="in the same words")
                     judge = filing.judges[source]

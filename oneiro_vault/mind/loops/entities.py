@@ -1,21 +1,23 @@
-"""Whom and what several memories are about gets a note of its own: a profile of what they say of
-it, word for word, each with its day and its source. Nobody is asked.
+"""Whom and what several memories name gets a note of its own: a profile of what they say of it,
+word for word, each with its day and its source. Nobody is asked.
 
-A name is one only where it cannot be guessed wrong: two of one first name stay two, and a bare
-first name makes nobody while a longer name has it. A profile that a person changed is theirs, one
-they took away does not come back.
+Names are what a memory is said to be about, and what the tagger finds in the person's own words. A
+form of a name (`Dr Achar`, `Teodoro`) belongs to the one longer name that has it; where several
+have it, it makes nobody. A profile that a person changed is theirs, one they took away does not
+come back.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from oneiro_vault.core.markdown.taxonomy import prose
-from oneiro_vault.core.memory import Memory
+from oneiro_vault.core.conversation import turns
+from oneiro_vault.core.markdown.taxonomy import KINDS
+from oneiro_vault.core.memory import Memory, captured
 from oneiro_vault.core.text.claims import split_sentences
 from oneiro_vault.core.text.query import fold
 from oneiro_vault.mind.base import NOW, Asking, Decision, New, Note, Set, Snapshot, keyed
@@ -25,13 +27,28 @@ NAME: Final = "entities"
 ENTITY: Final = "entity"
 SOURCES: Final = ("semantic", "episodic", "procedure", "principle")
 FEWEST: Final = 2
-"""Memories that are about a name before it gets a note."""
+"""Memories that name it before it gets a note, on as many occasions if it may be no person."""
 MOST: Final = 40
 """Profiles that one night makes, of the names that most memories are about, and changes."""
 SHOWN: Final = 6
 """Sentences of a profile, the newest."""
 LONGEST: Final = 300
 """Characters of one."""
+LIKELY: Final = 0.5
+"""How likely what the tagger finds is a name, at least."""
+SURE: Final = 0.95
+"""How likely it is a person's where a conversation and a fact of it are enough."""
+OFTEN: Final = 0.3
+"""Share of the memories with a word in which it was taken for a name, at least."""
+_SHORT: Final = 2
+"""Letters of a word that is a name only where it was taken for one."""
+_NAMED: Final = frozenset(("", "person", "organization", "project", "place", "system", "animal"))
+_TITLE: Final = re.compile(
+    r"^(?:(?:mr|mrs|ms|miss|dr|prof|professor|herr|frau|herrn|sr|sra|senor|senora|m|mme|monsieur|"
+    r"madame|mevrouw|meneer|pan|pani|signor|signora|dott|pfarrer|father|sister)\b\.? ?)+(?=\w)"
+)
+"""What stands before a name, folded."""
+_WORD: Final = re.compile(r"\w+(?:['’-]\w+)*")
 _CAPITAL: Final = re.compile(r"[^\W\d_a-zß-öø-ÿ]|\w*\d")
 """How a name begins: a capital, or a word with a digit."""
 _NOBODY: Final = frozenset(
@@ -49,15 +66,57 @@ _MARKS: Final = str.maketrans("“”", "''")
 
 @dataclass
 class Subject:
-    """A name as it is written, and the memories about it, oldest first."""
+    """A name as it is written, what it names, and the memories that have it."""
 
     spellings: Counter[str] = field(default_factory=Counter)
-    notes: list[Note] = field(default_factory=list)
+    kinds: Counter[str] = field(default_factory=Counter)
+    notes: dict[str, Note] = field(default_factory=dict)
+    forms: set[str] = field(default_factory=set)
+    person: float = 0.0
+    """How likely it is a person's name, where that is said most clearly."""
 
     @property
     def title(self) -> str:
-        """As most of them write it."""
-        return max(self.spellings, key=lambda one: (self.spellings[one], one))
+        """As most of them write it, in capitals where anybody does."""
+        return max(self.spellings, key=lambda one: (one != one.lower(), self.spellings[one], one))
+
+    @property
+    def aliases(self) -> list[str]:
+        """Its other forms, each as most write it."""
+        best: dict[str, str] = {}
+        for one in sorted(
+            self.spellings, key=lambda one: (one == one.lower(), -self.spellings[one])
+        ):
+            best.setdefault(fold(one), one)
+        return [best[form] for form in sorted(best.keys() - {fold(self.title)})]
+
+    @property
+    def kind(self) -> str:
+        """What it most likely is, "" where nothing tells."""
+        most = self.kinds.most_common(1)
+        return most[0][0] if most and most[0][0] in KINDS["entity"] else ""
+
+    def take(self, other: Subject) -> None:
+        """What was said of it by another form of its name."""
+        self.spellings += other.spellings
+        self.kinds += other.kinds
+        self.notes |= other.notes
+        self.forms |= other.forms
+        self.person = max(self.person, other.person)
+
+    def counts(self) -> bool:
+        """Is it named often enough?"""
+        somebody = self.kind == "person" and self.person >= SURE
+        return len(self.notes) >= FEWEST and (somebody or self.occasions() >= FEWEST)
+
+    def occasions(self) -> int:
+        """On how many it was named: facts of one conversation are several memories, what the
+        conversation itself says is none beside them."""
+        facts = sum(not captured(note.memory) for note in self.notes.values())
+        talks = {
+            note.memory.session or note.id for note in self.notes.values() if captured(note.memory)
+        }
+        return max(facts, len(talks))
 
 
 class Entities:
@@ -68,21 +127,19 @@ class Entities:
     def run(self, snapshot: Snapshot) -> Asking:
         """Nothing is asked."""
         yield from ()
-        known = _known(snapshot)
         subjects = _subjects(snapshot)
-        parts = {word for name in (*subjects, *known) if " " in name for word in name.split()}
+        known = _known(snapshot)
         new = [
             (name, subject)
             for name, subject in sorted(subjects.items())
-            if name not in known
-            and len(subject.notes) >= FEWEST
-            and name not in parts
+            if not subject.forms & known
+            and subject.counts()
             and keyed(NAME, _key(name)) not in snapshot.settled
         ]
         new.sort(key=lambda one: -len(one[1].notes))
         made = [_made(name, subject) for name, subject in new[:MOST]]
         kept = (
-            _kept(note, [one for name in names for one in _notes(subjects, name)])
+            _kept(note, [one for one in subjects.values() if one.forms & names])
             for note, names in _profiles(snapshot)
         )
         changed = [decision for decision in kept if decision is not None]
@@ -93,22 +150,91 @@ LOOP: Final = Entities()
 
 
 def _subjects(snapshot: Snapshot) -> dict[str, Subject]:
-    """Folded name -> what is about it. Words from outside name nobody."""
+    """Folded name -> what has it, all its forms together. Words from outside name nobody."""
+    notes = [note for note in snapshot.of(*SOURCES) if _speaks(note)]
+    texts = {note.id: _Text(turns.own_words(note.memory)) for note in notes}
     found: dict[str, Subject] = {}
-    for note in snapshot.of(*SOURCES):
-        if note.memory.level or note.memory.trust == "external" or note.memory.source == "capture":
-            continue
-        for name in dict.fromkeys(note.memory.about):
-            folded = fold(name)
-            if _CAPITAL.match(name) and folded not in _NOBODY and len(folded) > 1:
-                subject = found.setdefault(folded, Subject())
+    tagged = snapshot.named(notes)
+    for note in notes:
+        about = [] if captured(note.memory) else note.memory.about
+        given = [(name, "", 1.0) for name in dict.fromkeys(about) if _CAPITAL.match(name)]
+        for name, kind, likely in (*given, *tagged.get(note.id, ())):
+            form = fold(name)
+            if likely >= LIKELY and kind in _NAMED and form not in _NOBODY and len(form) > 1:
+                subject = found.setdefault(form, Subject(forms={form}))
                 subject.spellings[" ".join(name.split())] += 1
-                subject.notes.append(note)
-    return found
+                subject.kinds.update([kind] if kind else [])
+                subject.notes[note.id] = note
+                subject.person = max(subject.person, likely if kind == "person" else 0.0)
+    _mentioned(found, notes, texts)
+    return _joined(found)
 
 
-def _notes(subjects: Mapping[str, Subject], name: str) -> list[Note]:
-    return subjects[name].notes if name in subjects else []
+def _speaks(note: Note) -> bool:
+    memory = note.memory
+    return not memory.level and (captured(memory) or memory.trust != "external")
+
+
+class _Text:
+    """What a person said, folded, and its words."""
+
+    def __init__(self, text: str) -> None:
+        self.folded = f" {' '.join(_WORD.findall(fold(text)))} "
+        self.words = frozenset(self.folded.split())
+
+    def has(self, form: str) -> bool:
+        """Does it have this name, as whole words?"""
+        return self.words.issuperset(form.split()) and f" {form} " in self.folded
+
+
+def _mentioned(
+    found: dict[str, Subject], notes: Sequence[Note], texts: Mapping[str, _Text]
+) -> None:
+    """A word that often is a name is one wherever it stands; one that seldom is, is none."""
+    for form, subject in list(found.items()):
+        words = " ".join(_WORD.findall(form))
+        having = [note for note in notes if texts[note.id].has(words)]
+        if len(subject.notes) < OFTEN * len(having):
+            del found[form]
+        elif " " in form or len(form) > _SHORT:
+            subject.notes |= {note.id: note for note in having}
+
+
+def _joined(found: Mapping[str, Subject]) -> dict[str, Subject]:
+    """Each name with the shorter forms that are its alone; a form that several have is nobody's."""
+    joined: dict[str, Subject] = {}
+    owners: dict[str, set[str]] = {}
+    titled = Counter(_bare(form) for form in found if _bare(form) != form)
+    for form in sorted(found, key=lambda one: (-len(one.split()), one)):
+        bare = _bare(form)
+        alone = titled[bare] > 1 and bare != form  # Mr and Mrs Novak are two
+        longer = set() if alone else _longer(form, found, owners)
+        if not longer:
+            joined.setdefault(form, Subject()).take(found[form])
+            for word in bare.split():
+                owners.setdefault(word, set()).add(form)
+        elif len(longer) == 1:
+            joined[longer.pop()].take(found[form])
+    return joined
+
+
+def _longer(form: str, found: Mapping[str, Subject], owners: Mapping[str, set[str]]) -> set[str]:
+    """The names of the same kind that have all words of a form."""
+    mine = found[form]
+    word = form.removesuffix("s")
+    if (
+        word != form
+        and (word in found or word in owners)
+        and all(one == one.lower() for one in mine.spellings)
+    ):
+        form = word  # "iolos dad"
+    having = set.intersection(*(owners.get(word, set()) for word in _bare(form).split()))
+    return {one for one in having if mine.kind in ("", found[one].kind) or not found[one].kind}
+
+
+def _bare(form: str) -> str:
+    """A name without a title before it."""
+    return _TITLE.sub("", form) or form
 
 
 def _known(snapshot: Snapshot) -> frozenset[str]:
@@ -133,14 +259,16 @@ def _profiles(snapshot: Snapshot) -> Iterator[tuple[Note, set[str]]]:
             yield note, _names(note.memory)
 
 
-def _said(title: str, notes: Sequence[Note]) -> list[tuple[str, Note]]:
+def _said(forms: Collection[str], notes: Iterable[Note]) -> list[tuple[str, Note]]:
     """(line of a profile, its source), oldest first, of what was not said in the same words
     before."""
-    names = {fold(title), *fold(title).split()}
     lines: dict[str, tuple[str, Note]] = {}
-    for note in sorted(notes, key=lambda one: (one.memory.when() or 0.0, one.id)):
-        sentences = split_sentences(_ADDED.sub("", prose(note.memory.body)))
-        naming = [one for one in sentences if names & set(fold(one).split())] or sentences
+    told = sorted(notes, key=lambda one: (one.memory.when() or 0.0, captured(one.memory), one.id))
+    for note in told:
+        sentences = split_sentences(_ADDED.sub("", turns.own_words(note.memory)))
+        naming = [one for one in sentences if _names_one(one, forms)]
+        if not naming and not captured(note.memory):
+            naming = sentences
         words = " ".join(naming[0].split()).translate(_MARKS) if naming else ""
         if words and len(words) <= LONGEST and fold(words) not in lines:
             day = note.memory.created[:10]
@@ -150,37 +278,57 @@ def _said(title: str, notes: Sequence[Note]) -> list[tuple[str, Note]]:
     return list(lines.values())[-SHOWN:]
 
 
+def _names_one(sentence: str, forms: Collection[str]) -> bool:
+    text = _Text(sentence)
+    parts = {word for form in forms for word in form.split()}
+    return any(map(text.has, forms)) or bool(parts & text.words)
+
+
 def _made(name: str, subject: Subject) -> Decision:
-    said = _said(subject.title, subject.notes)
+    said = _said(subject.forms, subject.notes.values())
     meta = {
         "type": ENTITY,
         "title": subject.title,
-        "description": f"Whom or what {len(subject.notes)} memories are about.",
+        "description": _described(subject.notes),
         "trust": "model",
         "derived_from": [note.id for _, note in said],
     }
+    meta |= {"kind": subject.kind} if subject.kind else {}
+    meta |= {"aliases": subject.aliases} if subject.aliases else {}
     body = "\n".join(line for line, _ in said)
     return Decision(
-        NAME, "synthesize", subject.title, f"{len(subject.notes)} memories are about it",
+        NAME, "synthesize", subject.title, f"{len(subject.notes)} memories name it",
         (New(meta, f"{body}\n"),), tuple(note.id for _, note in said), key=_key(name),
     )  # fmt: skip
+
+
+def _described(notes: Collection[object]) -> str:
+    return f"Whom or what {len(notes)} memories name."
 
 
 def _key(name: str) -> str:
     return f"entity {name}"
 
 
-def _kept(note: Note, about: Sequence[Note]) -> Decision | None:
+def _kept(note: Note, subjects: Sequence[Subject]) -> Decision | None:
     """What the profile says now; what no longer holds leaves it."""
-    said = _said(note.memory.title, about)
+    whole = Subject(forms=_names(note.memory))
+    for one in subjects:
+        whole.take(one)
+    said = _said(whole.forms, whole.notes.values())
     body = "\n".join(line for line, _ in said)
-    if not said or body == note.memory.body.strip():
+    known = _names(note.memory)
+    aliases = (
+        [one for one in (whole.title, *whole.aliases) if fold(one) not in known] if said else []
+    )
+    if body == note.memory.body.strip() and not aliases:
         return None
-    changes = {
-        "description": f"Whom or what {len(about)} memories are about.",
+    changes: dict[str, object] = {
+        "description": _described(whole.notes),
         "derived_from": [one.id for _, one in said],
         "timestamp": NOW,
     }
+    changes |= {"aliases": [*note.memory.aliases, *aliases]} if aliases else {}
     ids = (note.id, *(one.id for _, one in said))
     return Decision(
         NAME, "revise", note.memory.title, "what is said of it changed",

@@ -227,7 +227,7 @@ def meta(capture: Note, unit: Unit) -> dict[str, Any]:
     memory = capture.memory
     tags = (line(tag).lower().lstrip("#") for tag in unit.tags)
     found: dict[str, Any] = {
-        "type": PROCEDURE if is_procedure(capture, unit) else "semantic",
+        "type": type_of(capture, unit),
         "title": title(unit),
         "trigger": line(unit.trigger) if is_procedure(capture, unit) else "",
         "created": memory.created,
@@ -248,6 +248,11 @@ def meta(capture: Note, unit: Unit) -> dict[str, Any]:
 def is_procedure(capture: Note, unit: Unit) -> bool:
     """Does somebody who is trusted say how something is done?"""
     return bool(unit.trigger.strip()) and trust(capture) in OWN_WORDS
+
+
+def type_of(capture: Note, unit: Unit) -> str:
+    """What a fact becomes."""
+    return PROCEDURE if is_procedure(capture, unit) else "semantic"
 
 
 def steps(unit: Unit) -> list[str]:
@@ -295,6 +300,7 @@ def importance(unit: Unit, known: float | None) -> float | None:
     return max(round(given, 2), known or 0.0)
 
 
+@lru_cache(maxsize=256)
 def is_rule(text: str) -> bool:
     """Does a person say what they always want, or never?"""
     try:

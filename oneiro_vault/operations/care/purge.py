@@ -15,6 +15,7 @@ from typing import Any, Final
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
 from oneiro_vault.errors import NotFound, OneiroError
+from oneiro_vault.operations.dream.vault_snapshot import NAMES
 from oneiro_vault.operations.read import orient
 from oneiro_vault.operations.remember import images
 from oneiro_vault.operations.runtime import House, quiet
@@ -199,7 +200,7 @@ def _folders(house: House) -> list[Path]:
 
 def _derive(house: House, progress: Progress) -> None:
     for folder in (house.index.folder, house.root / orient.FOLDER):
-        for name in orient.FILES:
+        for name in (*orient.FILES, NAMES):
             (folder / name).unlink(missing_ok=True)
         for name in (images.FOLDER, "logs"):
             shutil.rmtree(folder / name, ignore_errors=True)

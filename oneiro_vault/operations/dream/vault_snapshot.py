@@ -7,22 +7,26 @@ rows where their own words and meaning place them, each row measured by the same
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 import numpy as np
 
+from oneiro_vault.classify import names
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.text.query import analyse, tokens
-from oneiro_vault.errors import OneiroError
+from oneiro_vault.errors import EmbedderProblem, OneiroError
 from oneiro_vault.index.base import Filters, Vectors
 from oneiro_vault.index.keyword import chunk_rows
-from oneiro_vault.mind.base import Note, Snapshot
+from oneiro_vault.mind.base import Named, Note, Snapshot
 from oneiro_vault.mind.recall_gate import TOP, View
 from oneiro_vault.operations import proposals
 from oneiro_vault.operations.runtime import House, Remembered
@@ -96,6 +100,7 @@ def take(
         settings={name: house.settings[name] for name in (*house.settings, *FIXED)},
         candidates=partial(_candidates, house, known, notes),
         vectors=partial(_vectors, house, notes),
+        named=partial(_named, house),
         known=answered,
         waited=waited,
         failed=failed,
@@ -199,6 +204,30 @@ def _vectors(
     have = [ident for ident in wanted if rows[ident].key in found]
     empty = np.zeros((0, 1), np.float32)
     return have, np.stack([found[rows[ident].key] for ident in have]) if have else empty
+
+
+NAMES: Final = "names.json"
+"""Beside the index: sha256 of a note -> the names in it. Finding them again takes milliseconds a
+sentence."""
+
+
+def _named(house: House, notes: Sequence[Note]) -> dict[str, list[Named]]:
+    place = house.index.folder / NAMES
+    found: dict[str, list[Named]] = {}
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        kept = json.loads(place.read_text("utf-8"))
+        found = kept["names"] if kept["trained with"] == names.version() else {}
+    new = [note for note in notes if note.sha256 not in found]
+    with suppress(EmbedderProblem):  # without the packaged model, what a note is said to be about
+        told = names.find([turns.own_words(note.memory) for note in new])
+        for note, some in zip(new, told, strict=True):
+            found[note.sha256] = [(one.text, one.kind, round(one.likely, 2)) for one in some]
+    wanted = {note.sha256 for note in notes}
+    found = {sha: some for sha, some in found.items() if sha in wanted}
+    if new:
+        with suppress(OSError):  # a disk that is full: they are found again
+            place.write_text(json.dumps({"trained with": names.version(), "names": found}), "utf-8")
+    return {note.id: found.get(note.sha256, []) for note in notes}
 
 
 class Finder:

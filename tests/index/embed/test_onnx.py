@@ -15,10 +15,16 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from oneiro_vault.classify import classifier
-from oneiro_vault.index.embed import frames, models, pieces, worker
+from oneiro_vault.classify import classifier, names
+from oneiro_vault.index.embed import frames, models, worker
 from oneiro_vault.index.embed.models import family_of, prefixes_of
-from oneiro_vault.index.embed.onnx import OnnxModel, UnfitError, batches, best_graph
+from oneiro_vault.index.embed.onnx import (
+    OnnxModel,
+    UnfitError,
+    batches,
+    best_graph,
+    packed_tokenizer,
+)
 from tests.index import graph
 
 HIDDEN = 8
@@ -174,7 +180,9 @@ def test_the_packaged_graph_is_the_one_that_is_made() -> None:
     assert models.GRAPH.read_bytes() == graph.bert(models.model_folder())
     packed = models.packed_folder() / models.PACKED_FILE
     assert models.PACKED_GRAPH.read_bytes() == graph.packed(packed)
-    assert classifier.GRAPH.read_bytes() == graph.bert(models.model_folder(), layers=graph.LAYERS)
+    assert classifier.GRAPH.read_bytes() == graph.bert(
+        models.model_folder(), layers=graph.LAYERS, words=names.weights()
+    )
 
 
 @pytest.mark.model
@@ -203,7 +211,7 @@ def test_the_model_of_the_extra_knows_what_is_meant_in_other_languages() -> None
 @pytest.mark.model
 def test_the_pieces_of_the_model_of_the_extra_are_those_of_its_family() -> None:
     """The numbers are those that XLM-RoBERTa's own tokenizer gives these words."""
-    tokenizer = pieces.tokenizer(models.packed_folder() / models.PACKED_FILE)
+    tokenizer = packed_tokenizer(models.packed_folder() / models.PACKED_FILE)
     ids = tokenizer.encode("query: how much\u200b protein\n should a  female\x07 eat ").ids
     assert ids == [0, 41, 1294, 12, 3642, 5045, 21308, 5608, 10, 117776, 73203, 2]
     assert tokenizer.encode("").ids == [0, 2]

@@ -3,6 +3,7 @@ guessed, nobody merged."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,13 @@ from typing import Any
 import pytest
 
 from oneiro_vault.app import App, init_vault
+from oneiro_vault.mind.base import Named, New, Note
+from oneiro_vault.mind.drive_loop import Driver
+from oneiro_vault.mind.loops.entities import LOOP
+from oneiro_vault.operations.dream.vault_snapshot import NAMES
 from oneiro_vault.settings.definitions import Settings
+from tests.judges.scripted import ScriptedJudge
+from tests.mind.support import Memo, note, snapshot
 from tests.operations.conftest import Call, stored
 
 SAID = [
@@ -137,3 +144,109 @@ def test_a_night_makes_some_and_the_next_goes_on(call: Call) -> None:
     assert len(first) == 40
     assert "Person44" in first, "what most memories are about goes first"
     assert len(night(call)) == 45
+
+
+def capture(ident: str, text: str, **facts: Any) -> Note:
+    given: dict[str, Any] = {
+        "type": "episodic", "source": "capture", "trust": "external", "session": ident,
+        "created": "2026-05-01T10:00:00+00:00", "extra": {"captured": "session"},
+    }  # fmt: skip
+    return note(ident, f"User: {text}", **(given | facts))
+
+
+def made(*notes: Note, named: dict[str, list[Named]] | None = None) -> dict[str, dict[str, Any]]:
+    """Title -> frontmatter of every entity that a night would make; `named`: what the tagger
+    finds, by the letter of the note."""
+    found = {12 * ident: some for ident, some in (named or {}).items()}
+    taken = snapshot(*notes, named=lambda _: found)
+    decisions = Driver(ScriptedJudge(lambda _: None), Memo()).drive(LOOP.run(taken))
+    news = [edit for one in decisions for edit in one.edits if isinstance(edit, New)]
+    return {new.meta["title"]: {**new.meta, "body": new.body} for new in news}
+
+
+def person(name: str, likely: float = 0.9) -> Named:
+    return name, "person", likely
+
+
+def test_forms_of_a_name_are_one_and_shown_as_most_write_it() -> None:
+    found = made(
+        capture("a", "dr sunil achar has been my gp for years"),
+        capture("b", "Dr Achar hung up his stethoscope."),
+        capture("c", "achars son is a gp too"),
+        named={
+            "a": [person("dr sunil achar")], "b": [person("Dr Achar")], "c": [person("achars")],
+        },
+    )  # fmt: skip
+    (achar,) = found.values()
+    assert achar["kind"] == "person"
+    assert set(achar["aliases"]) == {"Dr Achar", "achars"} - {achar["title"]} | (
+        {"dr sunil achar"} - {achar["title"]}
+    )
+    assert achar["body"].count("[[") == 3
+
+
+def test_who_cannot_be_told_apart_stays_apart() -> None:
+    both = {
+        "a": [person("Mr Novak"), person("Adam")],
+        "b": [person("Mrs Novak"), person("Mr Adams")],
+        "c": [person("Mr Novak"), person("Mrs Novak"), person("Adam")],
+        "d": [person("Novak"), person("Mr Adams")],
+    }
+    texts = {
+        "a": "Mr Novak saw Adam.",
+        "b": "Mrs Novak saw Mr Adams.",
+        "c": "Mr Novak, Mrs Novak and Adam.",
+        "d": "Novak called Mr Adams.",
+    }
+    found = made(*(capture(ident, text) for ident, text in texts.items()), named=both)
+    assert set(found) == {"Mr Novak", "Mrs Novak", "Adam", "Mr Adams"}
+    assert all("aliases" not in one for one in found.values())
+
+
+def test_a_conversation_and_what_was_kept_of_it_are_enough_for_a_person_only() -> None:
+    text = "my cousin Ilse uses Zotero in Graz"
+    fact = note("f", text, derived_from=(12 * "a",), trust="said")
+    tags = [
+        person("Ilse", 0.97),
+        person("Zot", 0.6),
+        ("Zotero", "system", 0.99),
+        ("Graz", "place", 1.0),
+    ]
+    both = {"a": tags, "f": tags}
+    assert set(made(capture("a", text), fact, named=both)) == {"Ilse"}
+    assert made(capture("a", text), named=both) == {}, "once is not enough"
+    again = capture("b", "Zotero again, in Graz")
+    assert set(made(capture("a", text), fact, again, named=both)) == {"Ilse", "Zotero", "Graz"}
+
+
+def test_a_word_that_seldom_is_a_name_is_none() -> None:
+    notes = [capture(ident, "the windows are old") for ident in "abcdefg"]
+    named = {ident: [("windows", "system", 0.8)] for ident in "ab"}
+    assert made(*notes, named=named) == {}
+
+
+def test_what_was_named_once_counts_wherever_it_stands() -> None:
+    notes = (capture("a", "egid eats no meat"), capture("b", "i must ask egid about the wallbox"))
+    (egid,) = made(*notes, named={"a": [person("egid", 0.7)]}).values()
+    assert egid["body"].count("[[") == 2
+
+
+def test_words_from_elsewhere_name_nobody(call: Call) -> None:
+    said = "User: Ilse Brandt called today.\n\nAssistant: Mallory Webb wrote that too."
+    for session in ("s1", "s2"):
+        call("capture", text=f"{said} {session}", kind="session", session=session)
+    assert set(night(call)) == {"Ilse Brandt"}
+
+
+def test_names_are_found_once_and_again_when_a_note_changes(call: Call, root: Path) -> None:
+    place = root / ".oneiro" / NAMES
+    first = say(call, "Ilse Brandt called.", [], "2026-05-01")
+    say(call, "The boat was sold by Ilse Brandt.", [], "2026-05-02")
+    assert set(night(call)) == {"Ilse Brandt"}
+    kept = json.loads(place.read_text())["names"]
+    assert list(kept.values()) == [[["Ilse Brandt", "person", pytest.approx(1, abs=0.05)]]] * 2
+    place.write_text("no json")
+    assert set(night(call)) == {"Ilse Brandt"}
+    call("reframe", id=first, text="Ruta Kalnins called.", actor="user")
+    say(call, "The tent belongs to Ruta Kalnins.", [], "2026-05-03")
+    assert set(night(call)) == {"Ilse Brandt", "Ruta Kalnins"}

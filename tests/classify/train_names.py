@@ -1,0 +1,224 @@
+"""Make the weights of `classify.names` and the graph that holds their narrow layer, from
+`tests/corpora/names`: `make train TRAIN=names`.
+
+Each line is a turn that somebody typed, with its names marked: `[P:Jill] moved the [X:Bluebird]
+launch`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch import nn
+
+from oneiro_vault.classify import classifier, names
+from oneiro_vault.classify.names import BUCKETS, KINDS, LABELS, WEIGHTS
+from oneiro_vault.core.conversation.tagging import Word, marginals, words
+from oneiro_vault.index.embed import models
+from oneiro_vault.index.embed.onnx import WORDS, OnnxModel
+from tests.index import graph
+
+FOLDER: Final = Path(__file__).parents[1] / "corpora" / "names"
+NAMES: Final = "names"
+"""What it is called among what `make train` trains."""
+MARKS: Final = dict(zip("POLXSAW", KINDS, strict=True))
+HIDDEN: Final = 64
+EPOCHS: Final = 12
+RATE: Final = 3e-3
+BATCH: Final = 32
+DROPPED: Final = 0.3
+SEED: Final = 13
+STEPS: Final = 0.5
+"""Weight of what follows on what, as far as it was counted."""
+_MARK: Final = re.compile(r"\[([POLXSAW]):([^\[\]]*)\]")
+_WIDTH: Final = 384
+
+
+@dataclass(frozen=True)
+class Line:
+    """What somebody typed, its names as (start, end, kind), and the file it stands in."""
+
+    text: str
+    found: tuple[tuple[int, int, str], ...]
+    file: str
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A line as it is learned: states n x 384, buckets and where each word's begin, labels n."""
+
+    line: Line
+    words: list[Word]
+    states: torch.Tensor
+    buckets: torch.Tensor
+    begins: torch.Tensor
+    labels: torch.Tensor
+
+
+def lines() -> Iterator[Line]:
+    """Every labelled line."""
+    for path in sorted(FOLDER.glob("*.jsonl")):
+        for row in path.read_text(encoding="utf-8").splitlines():
+            yield marked(json.loads(row)["text"], path.stem)
+
+
+def marked(raw: str, file: str = "") -> Line:
+    """A line out of its marks."""
+    text, found, at = "", [], 0
+    for mark in _MARK.finditer(raw):
+        text += raw[at : mark.start()]
+        found.append((len(text), len(text) + len(mark[2]), MARKS[mark[1]]))
+        text += mark[2]
+        at = mark.end()
+    return Line(text + raw[at:], tuple(found), file)
+
+
+def learned(given: Sequence[Line]) -> list[Learned]:
+    """The lines with what the packaged model makes of their words."""
+    both = np.hstack([np.eye(_WIDTH), -np.eye(_WIDTH)])  # what is below 0 comes out of the second
+    inner = {"in": both, "shift": np.zeros(2 * _WIDTH)}
+    place = WEIGHTS.with_suffix(".graph")
+    place.write_bytes(graph.bert(models.model_folder(), layers=graph.LAYERS, words=inner))
+    try:
+        model = OnnxModel(models.model_folder(), "default", graph=str(place), tokens=96)
+        found = []
+        for line in given:
+            said = words(line.text)[:WORDS]
+            if said:
+                states = model.words([line.text]).reshape(WORDS, 2, _WIDTH)[: len(said)]
+                found.append(_learned(line, said, states[:, 0] - states[:, 1]))
+        return found
+    finally:
+        place.unlink()
+
+
+def _learned(line: Line, said: list[Word], states: Any) -> Learned:
+    buckets = list(names.features(said))
+    labels = []
+    for _, start, end in said:
+        span = next((one for one in line.found if start < one[1] and end > one[0]), None)
+        labels.append(f"{'B' if start <= span[0] else 'I'}-{span[2]}" if span else LABELS[0])
+    return Learned(
+        line,
+        said,
+        torch.tensor(states, dtype=torch.float32),
+        torch.tensor([one for row in buckets for one in row]),
+        torch.tensor(np.cumsum([0, *map(len, buckets[:-1])])),
+        torch.tensor([LABELS.index(one) for one in labels]),
+    )
+
+
+class Net(nn.Module):  # type: ignore[misc]  # torch has no types here
+    """The narrow layer and what is behind it, beside one row of weights a bucket."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drop = nn.Dropout(DROPPED)
+        self.inner = nn.Linear(_WIDTH, HIDDEN)
+        self.out = nn.Linear(HIDDEN, len(LABELS))
+        self.words = nn.EmbeddingBag(BUCKETS, len(LABELS), mode="sum")
+        nn.init.zeros_(self.words.weight)
+
+    def forward(self, part: Sequence[Learned]) -> torch.Tensor:
+        """What speaks for each label, words of all lines x 15."""
+        states = torch.relu(self.inner(self.drop(torch.cat([one.states for one in part]))))
+        sizes = np.cumsum([0, *(len(one.buckets) for one in part[:-1])])
+        begins = [one.begins + size for one, size in zip(part, sizes, strict=True)]
+        buckets = torch.cat([one.buckets for one in part])
+        found: torch.Tensor = self.out(states) + self.words(buckets, torch.cat(begins))
+        return found
+
+
+def fit(given: Sequence[Learned]) -> dict[str, Any]:
+    """The weights, as `names.weights` reads them."""
+    torch.manual_seed(SEED)
+    net, order = Net(), np.random.default_rng(SEED)
+    optimizer = torch.optim.AdamW(net.parameters(), RATE, weight_decay=0.01)
+    for epoch in range(EPOCHS):
+        for group in optimizer.param_groups:
+            group["lr"] = RATE * (1 - epoch / EPOCHS)
+        mixed = order.permutation(len(given))
+        for start in range(0, len(mixed), BATCH):
+            part = [given[at] for at in mixed[start : start + BATCH]]
+            labels = torch.cat([one.labels for one in part])
+            loss = nn.functional.cross_entropy(net(part), labels, reduction="sum") / BATCH
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    table = net.words.weight.detach().numpy()
+    scale = np.float32(np.abs(table).max() / 127)
+    return {
+        "in": net.inner.weight.detach().numpy().T.astype(np.float32),
+        "shift": net.inner.bias.detach().numpy(),
+        "out": net.out.weight.detach().numpy().T.astype(np.float32),
+        "bias": net.out.bias.detach().numpy(),
+        "words": np.round(table / scale).astype(np.int8),
+        "scale": scale,
+        "steps": _steps(given),
+        "trained with": classifier.trained_with(),
+    }
+
+
+def _steps(given: Sequence[Learned]) -> Any:
+    """How much more often each label follows each than by chance; never what cannot be."""
+    pairs, alone = np.full((len(LABELS),) * 2, 0.05), np.full(len(LABELS), 0.05)
+    for one in given:
+        rows = one.labels.numpy()
+        np.add.at(pairs, (rows[:-1], rows[1:]), 1)
+        np.add.at(alone, rows, 1)
+    found = np.log(pairs / pairs.sum(1, keepdims=True)) - np.log(alone / alone.sum())
+    return (STEPS * found).astype(np.float32)
+
+
+def tagged(one: Learned, weights: dict[str, Any]) -> set[tuple[int, int, str]]:
+    """(start, end, kind) of the names that weights find."""
+    states = np.maximum(one.states.numpy() @ weights["in"] + weights["shift"], 0)
+    chances = marginals(names.scores(one.words, states, weights), weights["steps"])
+    chosen = [LABELS[at] for at in chances.argmax(axis=1)]
+    return {
+        (one.words[first][1], one.words[last][2], chosen[first][2:])
+        for first, last in names.runs(chosen)
+    }
+
+
+def measure(given: Sequence[Learned], weights: dict[str, Any]) -> str:
+    """Precision and recall by kind, and of names whatever their kind."""
+    hits, said, there = Counter[str](), Counter[str](), Counter[str]()
+    for one in given:
+        found, known = tagged(one, weights), set(one.line.found)
+        for start, end, kind in found:
+            said.update([kind, "any"])
+            hits.update([kind] * ((start, end, kind) in known))
+            hits["any"] += any((start, end) == other[:2] for other in known)
+        for _, _, kind in known:
+            there.update([kind, "any"])
+    return "  ".join(
+        f"{kind} {hits[kind] / max(1, said[kind]):.2f}/{hits[kind] / max(1, there[kind]):.2f}"
+        for kind in (*KINDS, "any")
+    )
+
+
+def check() -> None:
+    """Measure on each file left out: precision and recall."""
+    given = learned(list(lines()))
+    for file in sorted({one.line.file for one in given}):
+        kept = fit([one for one in given if one.line.file != file])
+        left = [one for one in given if one.line.file == file]
+        print(f"{file}: {measure(left, kept)}", flush=True)
+
+
+def train() -> None:
+    """Learn of all and write."""
+    np.savez_compressed(WEIGHTS, **fit(learned(list(lines()))))
+    names.weights.cache_clear()
+    classifier.GRAPH.write_bytes(
+        graph.bert(models.model_folder(), layers=graph.LAYERS, words=names.weights())
+    )
