@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from oneiro_vault.core.markdown import parser
+from oneiro_vault.core.markdown.quoting import without_comments
 from oneiro_vault.core.text.query import QueryTerms, fts_expression
 from oneiro_vault.core.text.snippet import Finder
 from oneiro_vault.index.base import Row, Vectors
@@ -104,7 +105,8 @@ def _bodies(index: Answers, terms: QueryTerms, keys: Collection[int]) -> dict[in
     bodies = index.bodies(keys)
     long = [key for key, body in bodies.items() if len(body) > _LONG]
     spans = index.best_passages(fts_expression(terms), long) if long else {}
-    return bodies | {key: bodies[key][slice(*spans.get(key, (0, _LONG)))] for key in long}
+    cut = bodies | {key: bodies[key][slice(*spans.get(key, (0, _LONG)))] for key in long}
+    return {key: without_comments(body) for key, body in cut.items()}
 
 
 def _by_meaning(index: Answers, vector: Vectors | None, keys: Collection[int]) -> dict[int, str]:

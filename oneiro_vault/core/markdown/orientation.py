@@ -11,7 +11,7 @@ import re
 from binascii import crc32
 from bisect import bisect_right
 
-from oneiro_vault.core.markdown.quoting import PREFACE, escape
+from oneiro_vault.core.markdown.quoting import PREFACE, escape, without_comments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ def block(note: Any, body: str, ident: str, when: float | None) -> Block:
 def section(
     title: str, body: str, ident: str, timestamp: str, *, budget: int | None = None, keep: str = ""
 ) -> str:
-    """A heading, then the body: cut at lines and sentences to `budget` units, `keep` saying which
-    end stays."""
-    body = _without_title(body.strip(), title)
+    """A heading, then the body without its comments: cut at lines and sentences to `budget` units,
+    `keep` saying which end stays."""
+    body = _without_title(without_comments(body).strip(), title)
     if budget and units(body) > budget:
         body = shorten(body, budget, units, keep="newest" if keep == "newest" else "oldest") or "…"
     facts = " · ".join(fact for fact in (" ".join(title.split()), timestamp[:10], ident) if fact)

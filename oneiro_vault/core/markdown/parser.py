@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
+from oneiro_vault.core.markdown.quoting import without_comments
 from oneiro_vault.core.markdown.taxonomy import RELATIONS
 from oneiro_vault.core.text.snippet import MARKUP, plain
 
@@ -329,7 +330,7 @@ def top_heading(body: str) -> str:
 def first_sentence(body: str) -> str:
     """The first sentence that is no heading, at most `LONGEST` characters, as plain text."""
     paragraph, length = [], 0
-    for line in _without_fences(body[:_HEAD]).splitlines():
+    for line in _without_fences(without_comments(body[:_HEAD])).splitlines():
         if line.strip() and not _SKIPPED.match(line):
             paragraph.append(MARKUP.sub("", line))
             length += len(line)

@@ -31,6 +31,11 @@ _START: Final = re.compile(f"{_OPENING.pattern}|{_ENCODED.pattern}", re.IGNORECA
 _ENTITY: Final = re.compile(r"&#?\w{1,31};?")
 _PLAIN: Final = re.compile(r"[^\w:.+@/ -]+")
 _LONGEST: Final = 120
+_COMMENT: Final = re.compile(
+    r"(^ {0,3}(```+|~~~+).*?(?:^ {0,3}\2|\Z)|`[^`\n]*`)|%%.*?%%|<!--(?:(?!<!--|-->).)*-->",
+    re.DOTALL | re.MULTILINE,
+)
+_GAP: Final = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
 def quote(
@@ -42,6 +47,13 @@ def quote(
     )
     attributes = " ".join(f'{name}="{attribute(value)}"' for name, value in facts.items())
     return f"<memory {attributes}>\n{escape(body)}\n</memory>"
+
+
+def without_comments(text: str) -> str:
+    """What a reader sees of it: no `%%comment%%` and no `<!-- comment -->`, but in code."""
+    if "%%" not in text and "<!--" not in text:
+        return text
+    return _GAP.sub("\n\n", _COMMENT.sub(lambda found: found[1] or "", text))
 
 
 def escape(text: str) -> str:

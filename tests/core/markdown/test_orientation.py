@@ -127,6 +127,11 @@ def test_a_budget_cuts_at_sentences_and_keep_says_which_end() -> None:
     assert "Last" in section("T", body, "i", "", budget=units(body))
 
 
+def test_comments_are_not_loaded_and_cost_no_budget() -> None:
+    body = "%% How should answers be written? %%\n\nIn plain words.\n\n<!-- mine -->\n"
+    assert section("T", body, "i", "", budget=15) == "\n## T · i\n\nIn plain words.\n"
+
+
 def test_a_heading_that_repeats_the_title_goes() -> None:
     assert (
         section("The team", "# The team\n\nFour people.", "abcd", "2026-11-03T10:00:00Z")

@@ -311,6 +311,7 @@ def test_top_heading(body: str, heading: str | None) -> None:
         ("Dr. Smith paid 3.50 to e.g. Bob. Then", "Dr. Smith paid 3.50 to e.g. Bob."),
         ("Wirklich?! Ja", "Wirklich?!"),
         ("日本語です。次", "日本語です。"),
+        ("%% How? %%\n\nShort. Plain.", "Short."),
         ("---\n\n![img](a.png)\n| a | b |\nText here.", "Text here."),
         ("```\ncode\n```\nWords", "Words"),
         ("Title\n=====\n\nWords", "Title"),

@@ -8,13 +8,20 @@ import html
 import re
 import subprocess
 import sys
+import time
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneiro_vault.core.markdown.quoting import PREFACE, attribute, escape, quote
+from oneiro_vault.core.markdown.quoting import (
+    PREFACE,
+    attribute,
+    escape,
+    quote,
+    without_comments,
+)
 
 BRACKETS = "<\uff1c\ufe64\u2039\u3008\u2329\u02c2\u1438\u276e\u27e8\u226e"
 INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u034f\u202e\ufe0f\u0301\x00\x08"
@@ -200,3 +207,27 @@ def test_it_loads_nothing_but_re() -> None:
         [],
         ["__future__"],
     )  # our own repr
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("%% How? %%\n\nShort.", "\n\nShort."),
+        ("Red %%or\n\nblue%% and green", "Red  and green"),
+        ("A.\n\n%% one %%\n\n<!-- two\n -->\n\nB.", "A.\n\nB."),
+        ("`%%a%%` and %%b%%", "`%%a%%` and "),
+        ("```\n%%time %%\n```\n%% no %%", "```\n%%time %%\n```\n"),
+        ("~~~\n%%never closed%%", "~~~\n%%never closed%%"),
+        ("100 %% of it", "100 %% of it"),
+        ("<!-- <!-- a -->b", "<!-- b"),
+    ],
+)
+def test_what_a_reader_sees(text: str, seen: str) -> None:
+    assert without_comments(text) == seen
+
+
+def test_comments_without_end_take_no_time() -> None:
+    for mark in ("<!-- ", "%% ", "`%%", "```\n%%\n"):
+        begun = time.perf_counter()
+        without_comments(mark * 100_000)
+        assert time.perf_counter() - begun < 1
