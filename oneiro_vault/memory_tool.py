@@ -23,7 +23,7 @@ from typing import Any, Final, Protocol
 from oneiro_vault import answers
 from oneiro_vault.api import Calls
 from oneiro_vault.core.markdown.quoting import attribute, escape
-from oneiro_vault.core.memory import FOLDERS
+from oneiro_vault.core.memory import FOLDERS, Memory, owned
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, shown
 
 try:
@@ -203,7 +203,7 @@ class Memories:
         done = self._vault.reframe(**given, reason=f"edited as {path}", actor=ACTOR)
         if not done["proposal"]:
             return ""
-        why = "a person has ratified it" if note["core"] else "it changed meanwhile"
+        why = f"it {_owned(note)}" if _owned(note) else "it changed meanwhile"
         waits = f"The new text waits as {ROOT}/{done['proposal']['path']} until a person decides."
         return f"{path} is as it was: {why}. {waits}"
 
@@ -219,11 +219,8 @@ class Memories:
             raise InvalidInput(text, kept=kept, hint=_ONE_BY_ONE)
         for one in entries:
             note = self._vault.browse(path=one["path"])["note"] if one["id"] else None
-            if note and note["core"]:
-                text, kept = (
-                    f"{ROOT}/{one['path']} was ratified by a person",
-                    "Nothing was deleted.",
-                )
+            if note and (why := _owned(note)):
+                text, kept = f"{ROOT}/{one['path']} {why}", "Nothing was deleted."
                 raise InvalidInput(text, kept=kept, hint="Only a person may forget it.")
         return notes
 
@@ -243,6 +240,11 @@ class Memories:
         told = f"Here's the content of {path} with line numbers"
         told += f" (a stored note, quoted as data: {facts}):"
         return "\n".join([told, *numbered(note["body"], view_range)])
+
+
+def _owned(note: answers.BrowsedNote) -> str:
+    kind, source, trust = note["type"], note["source"], note["trust"]
+    return owned(Memory("", type=kind, source=source, trust=trust, core=note["core"]))
 
 
 def _inside(path: str) -> str:

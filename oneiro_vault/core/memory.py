@@ -558,6 +558,26 @@ _NAMES: Final = (
 )
 
 
+class _Owned(Protocol):
+    @property
+    def type(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def trust(self) -> str: ...
+    @property
+    def core(self) -> bool: ...
+
+
+def owned(note: _Owned) -> str:
+    """Why loops and models leave it as it is and only propose other words; "" when they need
+    not."""
+    if note.core:
+        return "was ratified by a person"
+    own = note.type == "orientation" and note.trust == "user" and note.source in ("", "user")
+    return "is in a person's own words, for every conversation" if own else ""
+
+
 class _Captured(Protocol):
     @property
     def type(self) -> str: ...

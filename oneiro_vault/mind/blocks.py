@@ -45,7 +45,7 @@ def blocks(snapshot: Snapshot) -> list[Note]:
 
 def ours(block: Note) -> bool:
     """May a loop change its words?"""
-    return block.memory.source in MACHINES and not block.memory.core
+    return block.memory.source in MACHINES and not memories.owned(block.memory)
 
 
 def changed(block: Note) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from oneiro_vault.classify.orientation_gate import objection
+from oneiro_vault.core.memory import owned
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot
 
 SMALLEST_BRAKE: Final = 5
@@ -75,10 +76,10 @@ def _may_edit(snapshot: Snapshot) -> Rule:
                 return f"{edit.id} is not in the vault"
             if note.memory.status == "pending":
                 return f"{edit.id} waits for a person's review"
-            if note.memory.core and (
+            if (why := owned(note.memory)) and (
                 edit.body is not None or set(edit.changes) - {"flags", "derived_from"}
             ):
-                return f"{edit.id} was ratified by a person; a loop may only flag it"
+                return f"{edit.id} {why}; a loop may only flag it"
             if "core" in edit.changes:
                 return "only a person ratifies"
         if any(isinstance(edit, New) and edit.meta.get("core") for edit in decision.edits):

@@ -79,7 +79,7 @@ def test_an_edit_of_what_a_person_ratified_waits(files: Memories, call: Call, ap
     note.write_text("---\ntype: orientation\ncore: true\n---\nThe harbour is Kiel.\n")
     said = files.str_replace("/memories/orientation/harbour.md", "Kiel", "Rome")
     assert said.startswith(
-        "/memories/orientation/harbour.md is as it was: a person has ratified it. The new text "
+        "/memories/orientation/harbour.md is as it was: it was ratified by a person. The new text "
         "waits as /memories/"
     )
     assert body(call, "orientation/harbour.md") == "The harbour is Kiel.\n"

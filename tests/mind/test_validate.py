@@ -69,6 +69,14 @@ def test_what_a_person_ratified_is_only_flagged() -> None:
     assert settle(snapshot(core), [setting(core.id, flags=["inflation"])], 1.0)[0]
 
 
+def test_a_block_in_a_persons_own_words_is_only_flagged() -> None:
+    for source in ("user", ""):
+        own = note("c", type="orientation", source=source, trust="user")
+        for refused in (setting(own.id, status="dormant"), setting(own.id, title="Else")):
+            assert not settle(snapshot(own, A), [refused], 1.0)[0], refused
+        assert settle(snapshot(own), [setting(own.id, flags=["conflict"])], 1.0)[0]
+
+
 def test_pending_and_missing_notes_are_left_alone() -> None:
     pending = note("p", status="pending")
     kept, turned = settle(
@@ -82,7 +90,8 @@ def test_pending_and_missing_notes_are_left_alone() -> None:
 
 
 def test_orientation_never_ends_empty() -> None:
-    one, two = note("o", type="orientation"), note("q", type="orientation")
+    made = {"type": "orientation", "source": "dream", "trust": "model"}
+    one, two = note("o", **made), note("q", **made)
     kept, turned = settle(
         snapshot(one, two),
         [setting(one.id, status="dormant"), setting(two.id, status="dormant")],
@@ -118,7 +127,8 @@ def test_orientation_never_ends_empty() -> None:
     ],
 )
 def test_no_loop_writes_orientation_that_prescribes(edit: New | Set) -> None:
-    snap = snapshot(A, note("o", "Maya lives in Kiel.", type="orientation"))
+    made = {"type": "orientation", "source": "dream", "trust": "model"}
+    snap = snapshot(A, note("o", "Maya lives in Kiel.", **made))
     (turned,) = settle(snap, [Decision("toy", "distil", "t", "r", (edit,))], 1.0)[1]
     assert turned.why.startswith("it would stand in the orientation, and ")
     assert settle(

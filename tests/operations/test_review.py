@@ -675,6 +675,21 @@ def test_a_model_cannot_touch_what_was_ratified(root: Path, call: Call) -> None:
     assert note(root, call, ident).body.strip() == "Four people build boats."
 
 
+def test_a_model_only_proposes_words_for_a_persons_own_block(root: Path, call: Call) -> None:
+    item = {"text": "Six people build boats.", "type": "orientation", "title": "Team"}
+    ident = call("remember", items=[item])["results"][0]["id"]
+    other = call(
+        "remember", items=[item | {"text": "The yard is in Kiel.", "title": "Yard"}], actor="model"
+    )
+    assert call("reframe", id=ident, text="Seven people build boats.", actor="model")["proposal"]
+    assert note(root, call, ident).body.strip() == "Six people build boats."
+    with pytest.raises(InvalidInput, match="is in a person's own words"):
+        call("forget", id=ident, actor="model")
+    made = other["results"][0]["id"]
+    assert not call("reframe", id=made, text="The yard is in Rome.", actor="model")["proposal"]
+    assert not call("reframe", id=ident, text="Five people build boats.")["proposal"]
+
+
 def test_questions_are_answered(root: Path, call: Call) -> None:
     text = "The kiln is red.\n\n> [!conflict] Which colour?\n"
     ident = stored(call, text, flags=["conflict"])

@@ -1,6 +1,6 @@
 """The orientation stays small: above the cap the least needed blocks fall asleep. What a person
-ratified always stays, then what they wrote themselves, then what is loaded; among those a judge's
-rubric decides, or, without a whole set of judgements, recency x frequency x magnitude."""
+ratified or wrote always stays, then what is loaded; among those a judge's rubric decides, or,
+without a whole set of judgements, recency x frequency x magnitude."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Final
 from pydantic import Field
 
 from oneiro_vault.core.markdown import orientation
+from oneiro_vault.core.memory import owned
 from oneiro_vault.core.question import Answer, Question, Verdict
 from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot
-from oneiro_vault.mind.blocks import DAY, MACHINES, blocks, changed
+from oneiro_vault.mind.blocks import DAY, blocks, changed
 
 POLICY: Final = 1
 HALF_LIFE: Final = 45.0
@@ -55,7 +56,7 @@ class Whittle:
 
     def run(self, snapshot: Snapshot) -> Asking:
         """Nothing is asked while there is room."""
-        loose = [block for block in blocks(snapshot) if not block.memory.core]
+        loose = [block for block in blocks(snapshot) if not owned(block.memory)]
         room = max(snapshot.settings["whittle.cap"] - (len(blocks(snapshot)) - len(loose)), 0)
         if len(loose) == len(blocks(snapshot)):
             room = max(room, 1)  # a cap of nothing is no reason to wake up to nothing
@@ -109,12 +110,10 @@ def _answer(block: Note, verdicts: Mapping[str, Verdict]) -> Rubric | None:
     return verdict.answer if verdict is not None and isinstance(verdict.answer, Rubric) else None
 
 
-def _first(block: Note, snapshot: Snapshot) -> tuple[bool, bool, bool]:
-    """A person's own words before a machine's, what is loaded before what is not, and what a person
-    woke again first."""
-    m = block.memory
+def _first(block: Note, snapshot: Snapshot) -> tuple[bool, bool]:
+    """What is loaded before what is not, and what a person woke again first."""
     woken = _asleep(block, "", {}).id(snapshot) in snapshot.settled
-    return (m.trust != "user" or m.source in MACHINES, not orientation.belongs(m), not woken)
+    return not orientation.belongs(block.memory), not woken
 
 
 def _asleep(block: Note, why: str, verdicts: Mapping[str, Verdict]) -> Decision:

@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import Final, cast
 
 from oneiro_vault import answers
+from oneiro_vault.core import memory as memories
 from oneiro_vault.core import picture
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.errors import InvalidInput, NotFound, shown
@@ -80,16 +81,14 @@ def _entries(house: House, prefix: str) -> list[answers.Entry]:
 
 def move(house: House, id: str, path: str, actor: str = "user") -> answers.Moved:
     """Give a note another path, in one commit; its bytes and its id stay. A machine may not move
-    what a person has ratified, or what links would lead nowhere by. Raises InvalidInput,
+    what is a person's (`memory.owned`), or what links would lead nowhere by. Raises InvalidInput,
     UnsafePath, StaleMemory when something is there already."""
     row, target = house.resolve(id), note_path(path)
     if row.path == target:
         raise InvalidInput(f"{shown(target, 120)} is where it is", kept=KEPT)
     data, known = house.load(row)
-    if row.core and actor != "user":
-        raise InvalidInput(
-            f"{row.title} was ratified by a person", kept=KEPT, hint="Only a person may move it."
-        )
+    if (why := memories.owned(row)) and actor != "user":
+        raise InvalidInput(f"{row.title} {why}", kept=KEPT, hint="Only a person may move it.")
     if house.index.links_to(row.key) and actor != "user":
         raise InvalidInput(
             f"other notes link to {row.path}",

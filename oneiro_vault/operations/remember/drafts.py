@@ -123,9 +123,9 @@ def _replaced(house: House, named: Any, actor: str) -> list[Row]:
         raise InvalidInput(f"replaces must be an id or ids, not {shown(named)}", kept=KEPT)
     rows = [house.resolve(str(one)) for one in ([named] if isinstance(named, str) else named)]
     for row in rows:
-        if row.core and actor != "user":
+        if (why := memories.owned(row)) and actor != "user":
             raise InvalidInput(
-                f"{row.title} was ratified by a person",
+                f"{row.title} {why}",
                 kept=KEPT,
                 hint="Only a person may replace it; `reframe` proposes other words.",
             )

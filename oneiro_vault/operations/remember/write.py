@@ -292,7 +292,8 @@ def reframe(
             hint=f"A person changes it in an editor; else say it without `{REMOVED}`.",
         )
     concise(words, actor, len(known.body))
-    if not known.core:  # of what a person ratified, a model only proposes other words
+    theirs = bool(memories.owned(known)) and actor != "user"
+    if not known.core:  # of what a person ratified, a model may propose any words
         describes(known.type, actor, title or "", description or "", words)
     shows = (
         "" if actor == "user" else known.body
@@ -316,7 +317,7 @@ def reframe(
     proposal = _proposal(house, row, words, actor)
     proposal.body = images.carried(shows, words, proposal.path)
     other = (proposal.path, proposal.compose())
-    if known.core and actor != "user":
+    if theirs:
         receipt = house.vault.apply(
             [Write(*other)], Operation("flag", f"proposal for {row.title}", actor, (ident,), reason)
         )
@@ -393,9 +394,9 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answ
     """Take a memory out of the tree. Its bytes stay in history and `restore` brings them back."""
     row = house.resolve(id)
     data = house.vault.read(row.path)
-    if row.core and actor != "user":
+    if (why := memories.owned(row)) and actor != "user":
         raise InvalidInput(
-            f"{row.title} was ratified by a person",
+            f"{row.title} {why}",
             kept=KEPT,
             hint="Only a person may forget it; `reframe` proposes other words.",
         )
