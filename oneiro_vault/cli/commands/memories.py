@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +17,9 @@ from oneiro_vault.cli.context import Face, words
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, Style, line, safe
 from oneiro_vault.core.markdown import diagrams
-from oneiro_vault.errors import InvalidInput
+from oneiro_vault.core.markdown.orientation import units
+from oneiro_vault.core.markdown.quoting import without_comments
+from oneiro_vault.errors import InvalidInput, shown
 
 
 @command("recall")
@@ -284,13 +289,23 @@ def restore_(face: Face, ident: str) -> Output:
     return Output(f"Restored {found['id']}  {line(found['path'])}", found)
 
 
-OWN: Final = "orientation/person.md"
-SKELETON: Final = Path(__file__).with_name("person.md").read_text("utf-8")
 HINT: Final = (
     "`oneiro orient --edit` writes what every conversation should know of you, in your own words."
 )
-_COMMENT: Final = re.compile(r"<!--.*?-->[ \t]*\n?", re.DOTALL)
-_EMPTY: Final = re.compile(r"^#+ [^\n]*\n\s*(?=^#|\Z)", re.MULTILINE)
+PERSON: Final = "person"
+"""The kind that `--edit` opens where none is named."""
+INTRO: Final = (
+    "%% Write below a question or a heading. What stays empty is not filed; the lines between "
+    "percent signs are for you alone. %%"
+)
+_HEADING: Final = re.compile(r"^ {0,3}#{1,6} .*$", re.MULTILINE)
+
+
+@cache
+def templates() -> Mapping[str, Mapping[str, Any]]:
+    """Kind of a person's own block -> its title, text, priority, budget, keep."""
+    data = Path(__file__).with_name("blocks.toml").read_text("utf-8")
+    return tomllib.loads(data)
 
 
 @command("orient")
@@ -302,16 +317,27 @@ _EMPTY: Final = re.compile(r"^#+ [^\n]*\n\s*(?=^#|\Z)", re.MULTILINE)
 )
 @click.option(
     "--edit",
-    is_flag=True,
-    help="Say in your own words what every conversation should know of you; in an editor, or on "
-    "standard input.",
+    metavar="[KIND]",
+    is_flag=False,
+    flag_value=PERSON,
+    help="Say in your own words what every conversation should know of you, or fill one of "
+    "--templates; in an editor, or on standard input.",
 )
+@click.option("--templates", "listed", is_flag=True, help="List what --edit can open.")
 def orient_(
-    face: Face, context: str | None, n: int, project: str | None, limit: int, edit: bool
+    face: Face,
+    context: str | None,
+    n: int,
+    project: str | None,
+    limit: int,
+    edit: str | None,
+    listed: bool,
 ) -> Output:
     """What a model wakes into: the orientation notes, and what is recent or fits."""
-    if edit:
-        return _own(face)
+    if listed:
+        return _templates(face)
+    if edit is not None:
+        return _own(face, edit)
     found = face.ops.orient(context=context, n=n, project=project, limit=limit)
     text = [
         safe(found["text"]).strip()
@@ -328,27 +354,99 @@ def orient_(
     return Output("\n\n".join(text), found, render.gaps(found))
 
 
-def _own(face: Face) -> Output:
+def _place(kind: str) -> str:
+    return f"orientation/{kind}.md"
+
+
+def _filled(face: Face) -> Mapping[str, answers.ListRow]:
+    """Path -> the orientation note there."""
     known = face.ops.list(type="orientation", limit=1000)["results"]
-    row = next((one for one in known if one["path"] == OWN), None)
-    text = words(face, (), lambda: str(face.ops.show(id=row["id"])["body"]) if row else SKELETON)
-    text = _EMPTY.sub("", _COMMENT.sub("", text)).strip()
-    if not text:
+    return {row["path"]: row for row in known}
+
+
+def _templates(face: Face) -> Output:
+    there = _filled(face)
+    found = [
+        {
+            "kind": kind,
+            "title": one["title"],
+            "question": _questions(one["text"])[0],
+            "path": _place(kind),
+            "id": there[_place(kind)]["id"] if _place(kind) in there else None,
+        }
+        for kind, one in templates().items()
+    ]
+    text = [
+        f"{one['kind']:<17} {face.style('written ' if one['id'] else '-       ', 'green')} "
+        f"{one['title']}  {face.style(one['question'], 'dim')}"
+        for one in found
+    ]
+    text.append(
+        "\n`oneiro orient --edit KIND` opens one; loops and models leave it as you wrote it."
+    )
+    return Output("\n".join(text), {"schema": 1, "templates": found})
+
+
+def _questions(text: str) -> list[str]:
+    return [line.strip("% ") for line in text.splitlines() if line.startswith("%%")]
+
+
+def _own(face: Face, kind: str) -> Output:
+    template = templates().get(kind)
+    if template is None:
+        hint = f"One of: {', '.join(templates())}; `oneiro orient --templates` says what they are."
+        raise InvalidInput(f"there is no template {shown(kind)}", hint=hint)
+    row = _filled(face).get(_place(kind))
+    parts = template["text"].strip().split("\n\n")
+    given = words(face, (), lambda: _draft(_body(face, row), parts))
+    text = _answered(given, parts)
+    if not _HEADING.sub("", without_comments(text)).strip():
         told, hint = "there is nothing in it but headings", "Write something below one of them."
         raise InvalidInput(told, kept="Nothing was changed.", hint=hint)
+    note = _long(text, template)
     if row:
         found = face.ops.reframe(id=row["id"], text=text)
-        return Output(f"Changed {line(found['path'])}", found)
-    item = {
-        "text": text,
-        "type": "orientation",
-        "title": "The person, in their own words",
-        "path": OWN,
-        "priority": 100,
-    }
-    stored = face.ops.remember(items=[item], actor="user")["results"][0]
+        return Output(f"Changed {line(found['path'])}", found, note)
+    item = {name: value for name, value in template.items() if name != "text"}
+    item |= {"text": text, "type": "orientation", "path": _place(kind)}
+    stored = face.ops.remember(items=[item], dedupe=False, actor="user")["results"][0]
     what = "every conversation begins with it, and no loop or model changes it."
-    return Output(f"Wrote {line(stored['path'])}: {what}", stored)
+    return Output(f"Wrote {line(stored['path'])}: {what}", stored, note)
+
+
+def _body(face: Face, row: answers.ListRow | None) -> str:
+    return str(face.ops.show(id=row["id"])["body"]) if row else ""
+
+
+def _draft(body: str, parts: Sequence[str]) -> str:
+    """What is there, and below it the parts of the template that are not."""
+    missing = [part for part in parts if part.splitlines()[0] not in body]
+    return "\n\n".join(filter(None, (INTRO, body.strip(), *missing))) + "\n"
+
+
+def _answered(text: str, parts: Sequence[str]) -> str:
+    """The text without those lines of the template that nothing was written below."""
+    text = text.replace("\r\n", "\n").replace(INTRO, "")
+    lines = [one for part in parts for one in part.splitlines()]
+    headings = [one for one in lines if one.startswith("#")]
+    questions = [one for one in lines if one not in headings]
+    for ours, below in ((questions, lines), (headings, headings)):
+        after = "|".join(rf"{re.escape(one)}[ \t]*$" for one in below)
+        for one in reversed(ours):
+            empty = rf"^{re.escape(one)}[ \t]*$\s*(?={after or '(?!)'}|\Z)"
+            text = re.sub(empty, "", text, flags=re.MULTILINE)
+    return text.strip()
+
+
+def _long(text: str, template: Mapping[str, Any]) -> str:
+    size, budget = units(without_comments(text)), template.get("budget")
+    if not budget or size <= budget:
+        return ""
+    end = "end" if template["keep"] == "newest" else "beginning"
+    return (
+        f"It has {size} characters, and {budget} are loaded: its {end}. `budget` in the note says "
+        "how many."
+    )
 
 
 @command("flags")

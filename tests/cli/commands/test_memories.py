@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from oneiro_vault.classify import orientation_gate
 from oneiro_vault.cli.commands import memories
+from oneiro_vault.core.markdown.orientation import LIMIT
 from tests.box import Box, eventually
 from tests.pictures import encoded
 
@@ -44,18 +48,72 @@ def test_orient_for_people_and_programs(fresh: Box) -> None:
 def test_a_person_writes_their_own_block(fresh: Box) -> None:
     box = fresh.init()
     assert "oneiro orient --edit" in box.ok("orient")
-    untouched = memories.SKELETON.encode()
-    refused = box("orient", "--edit", stdin=untouched)
+    untouched = memories.templates()["person"]["text"]
+    refused = box("orient", "--edit", stdin=untouched.encode())
     assert refused.returncode == 2
     assert b"nothing in it but headings" in refused.stderr
-    written = memories.SKELETON.replace("## Work\n", "## Work\nI repair organs.\n")
+    written = untouched.replace("## Work\n", "## Work\nI repair organs.\n")
     assert "orientation/person.md" in box.ok("orient", "--edit", stdin=written.encode())
-    text = (box.vault / memories.OWN).read_text()
+    text = (box.vault / "orientation/person.md").read_text()
     assert text.endswith("---\n## Work\nI repair organs.\n")
     assert "source: user\n" in text
     assert "I repair organs." in box.ok("orient", "-n", "0")
     assert box.ok("orient", "--edit", stdin=b"## Work\nI repair harps.").startswith("Changed ")
-    assert (box.vault / memories.OWN).read_text().endswith("## Work\nI repair harps.\n")
+    assert (box.vault / "orientation/person.md").read_text().endswith("## Work\nI repair harps.\n")
+
+
+def test_a_person_fills_a_template_whose_questions_nobody_else_reads(fresh: Box) -> None:
+    box = fresh.init()
+    first, second = memories.templates()["communication"]["text"].strip().split("\n\n")
+    said = f"{memories.INTRO}\n\n{first}\n\nIn short sentences.\n\n{second}\n"
+    wrote = box.ok("orient", "--edit", "communication", stdin=said.encode())
+    assert wrote.startswith("Wrote orientation/communication.md")
+    text = (box.vault / "orientation/communication.md").read_text()
+    assert text.endswith(f"---\n{first}\n\nIn short sentences.\n")
+    for line in ("source: user", "priority: 85", "budget: 600", "keep: oldest"):
+        assert f"{line}\n" in text
+    began = {"hook_event_name": "SessionStart", "source": "startup", "session_id": "s"}
+    began |= {"cwd": str(box.folder)}
+    for loaded in (
+        box.ok("orient", "-n", "0"),
+        box.ok("context", "how do I like answers?"),
+        box.ok("recall", "how should answers be written"),
+        box.ok("hook", "SessionStart", stdin=json.dumps(began).encode()),
+    ):
+        assert "In short sentences." in loaded
+        assert "how formal" not in loaded
+    rows = {row["kind"]: row for row in box.json("orient", "--templates")["templates"]}
+    assert len(rows) == 14
+    assert [kind for kind, row in rows.items() if row["id"]] == ["communication"]
+    shown = box.ok("orient", "--templates").splitlines()
+    assert "written" in next(one for one in shown if one.startswith("communication "))
+    long = box("orient", "--edit", "scratchpad", stdin=b"Buy rope. " * 60)
+    assert b"300 are loaded: its end" in long.stderr
+    refused = box("orient", "--edit", "comunication", stdin=b"x")
+    assert refused.returncode == 2
+    assert b"there is no template 'comunication'" in refused.stderr
+
+
+def test_templates_are_whole_and_fit_together() -> None:
+    kinds = memories.templates()
+    assert sum(one.get("budget", 0) for one in kinds.values()) < LIMIT
+    assert len({one["priority"] for one in kinds.values()}) == len(kinds)
+    for kind, one in kinds.items():
+        parts = one["text"].strip().split("\n\n")
+        assert memories._answered(memories._draft("", parts), parts) == "", kind
+        assert not re.search(r"\byou (?:are|must|should)\b", f"{one['title']} {one['text']}", re.I)
+        assert orientation_gate.prescribes(one["title"]) == "", kind
+        for part in parts:
+            filled = memories._draft("", parts).replace(part, f"{part}\nMine.")
+            assert memories._answered(filled, parts) == f"{part}\nMine."
+            assert memories._draft(f"{part}\nMine.", parts).count(part.splitlines()[0]) == 1
+
+
+def test_what_a_person_adds_to_a_template_stays() -> None:
+    parts = memories.templates()["rules"]["text"].strip().split("\n\n")
+    own = "## Always\n\n%% mine %%\n\n## At home\n\nShoes off.\n\n## Never\n"
+    assert memories._answered(own, parts) == own.removesuffix("\n\n## Never\n")
+    assert memories._answered("%% mine %%\r\n\r\nYes.\r\n", parts) == "%% mine %%\n\nYes."
 
 
 def test_flags(fresh: Box) -> None:
