@@ -991,9 +991,18 @@ class Unasked(TypedDict):
     questions: int
 
 
+class DueTopic(TypedDict):
+    """A topic on which memories wait for a loop; `again`: for the second time, since they
+    changed."""
+
+    topic: str
+    memories: list[str]
+    again: bool
+
+
 class Run(TypedDict):
     """A loop's run. `probes` were asked and found their note `before` and `after`; `cost` is in US
-    dollars."""
+    dollars; `due`: of a dry run, what would be asked about."""
 
     run: str
     loop: str
@@ -1018,6 +1027,7 @@ class Run(TypedDict):
     tokens_out: int
     cost: float
     notes: list[str]
+    due: list[DueTopic]
 
 
 class Dreamt(Answer):

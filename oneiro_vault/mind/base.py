@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -215,6 +215,25 @@ class Telling(Protocol):
 
     def told(self, snapshot: Snapshot) -> list[str]:
         """Lines of Markdown for the report; each is told once."""
+        ...
+
+
+class Due(NamedTuple):
+    """A topic that a loop would ask about tonight: its notes, and whether it was judged before and
+    has changed since."""
+
+    topic: str
+    notes: Sequence[Note]
+    again: bool = False
+
+
+@runtime_checkable
+class Gathering(Protocol):
+    """A loop that waits until enough has come together."""
+
+    def due(self, snapshot: Snapshot) -> tuple[list[Due], str]:
+        """What is due, in the order in which it is asked; and what is still missing, "" when
+        nothing is."""
         ...
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from oneiro_vault import answers
 from oneiro_vault.judges.budget import Spent
-from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot
+from oneiro_vault.mind.base import Decision, Due, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Tally
 from oneiro_vault.mind.validate import Turned
 
@@ -63,6 +63,8 @@ class Run(Tally):
     """How many of `seen`, `turned` and the lines of `told` no earlier report has said."""
     spent: Spent = field(default_factory=Spent)
     told: str = ""
+    due: list[Due] = field(default_factory=list)
+    """Topics that the loop would ask about; only a run that tries looks for them."""
     notes: list[str] = field(default_factory=list)
     """What else a reader must know: it was stopped, meaning was not available."""
     path: str = ""
@@ -348,4 +350,8 @@ def row(run: Run) -> answers.Run:
         "waiting": len(run.waiting),
         "tokens_in": run.spent.tokens_in, "tokens_out": run.spent.tokens_out,
         "cost": round(run.spent.cost, 6), "notes": list(run.notes),
+        "due": [
+            {"topic": one.topic, "memories": [note.id for note in one.notes], "again": one.again}
+            for one in run.due
+        ],
     }  # fmt: skip

@@ -79,6 +79,10 @@ def _run(run: answers.Run, style: Style) -> str:
     for one in run["decisions"]:
         reason = f"  ({line(one['reason'])})" if one["reason"] else ""
         lines.append(f"  {style(one['op'], 'bold')}: {line(one['title'])}{style(reason, 'dim')}")
+    for topic in run["due"]:
+        again = ", made anew" if topic["again"] else ""
+        size = f"({len(topic['memories'])} memories{again})"
+        lines.append(f"  {style('due', 'bold')}: {line(topic['topic'])}  {style(size, 'dim')}")
     left = [(line(one["title"]), style(f"  ({line(one['reason'])})", "dim")) for one in run["left"]]
     lines += [f"  {title}{reason}" for title, reason in left]
     no = run["turned_down"]

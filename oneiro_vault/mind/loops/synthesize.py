@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -25,6 +25,7 @@ from oneiro_vault.core.text import claims
 from oneiro_vault.mind.base import (
     Asking,
     Decision,
+    Due,
     New,
     Note,
     Set,
@@ -46,6 +47,8 @@ LEAST: Final = 2
 _LONGEST_TITLE: Final = 120
 _NO_TOPIC: Final = frozenset((OWN, REFLECTION))
 _SPACE: Final = re.compile(r"\s+")
+Wanted: TypeAlias = tuple[str, list[Note], Note | None]
+"""A topic, what is shown of it, and the insight it is to take the place of."""
 INSTRUCTION: Final = (
     "These notes share a topic. Do several of them together show something that none of them says "
     "alone: a pattern, a development, a cause, a summary that somebody would want to read first? "
@@ -75,17 +78,9 @@ class Synthesize:
     def run(self, snapshot: Snapshot) -> Asking:
         """One question an insight on moved ground, then one a topic, the largest first, if enough
         waits."""
-        on_moved = moved(snapshot)
-        gone = [old for old, ground in on_moved if len(ground) < LEAST]
-        wanted: list[tuple[str, list[Note], Note | None]] = [
-            (min(topics(old), default=""), ground, old)
-            for old, ground in on_moved
-            if len(ground) >= LEAST
-        ]
-        if len(raw(snapshot)) >= snapshot.settings["synthesize.due"]:
-            wanted += [(topic, group, None) for topic, group in groups(snapshot)]
-        found: dict[str, tuple[Question, tuple[str, list[Note], Note | None]]] = {}
-        for about in wanted:
+        gone = [old for old, ground in moved(snapshot) if len(ground) < LEAST]
+        found: dict[str, tuple[Question, Wanted]] = {}
+        for about in wanted(snapshot):
             one = question(*about[:2])
             found.setdefault(one.id, (one, about))
 
@@ -109,8 +104,27 @@ class Synthesize:
         )
         return [*made, *(ended(old) for old in gone)]
 
+    def due(self, snapshot: Snapshot) -> tuple[list[Due], str]:
+        """The topics of its questions; how many memories are missing before there are more."""
+        found = [Due(topic, group, bool(old)) for topic, group, old in wanted(snapshot)]
+        number, least = len(raw(snapshot)), snapshot.settings["synthesize.due"]
+        waits = "1 memory waits" if number == 1 else f"{number} memories wait"
+        return found, f"{waits} for an insight, {least} make it due" if number < least else ""
+
 
 LOOP: Final = Synthesize()
+
+
+def wanted(snapshot: Snapshot) -> list[Wanted]:
+    """Insights on moved ground, then, if enough waits, topics, the largest first."""
+    found: list[Wanted] = [
+        (min(topics(old), default=""), ground, old)
+        for old, ground in moved(snapshot)
+        if len(ground) >= LEAST
+    ]
+    if len(raw(snapshot)) >= snapshot.settings["synthesize.due"]:
+        found += [(topic, group, None) for topic, group in groups(snapshot)]
+    return found
 
 
 def raw(snapshot: Snapshot) -> list[Note]:

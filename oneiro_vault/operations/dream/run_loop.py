@@ -17,7 +17,7 @@ from oneiro_vault.errors import InvalidInput, LockTimeout, OneiroError, StaleMem
 from oneiro_vault.judges import deferred
 from oneiro_vault.judges.budget import Budgeted
 from oneiro_vault.mind import report
-from oneiro_vault.mind.base import Decision, Loop, Set, Telling
+from oneiro_vault.mind.base import Decision, Gathering, Loop, Set, Telling
 from oneiro_vault.mind.drive_loop import Answers, Driver
 from oneiro_vault.mind.recall_gate import Gate
 from oneiro_vault.mind.report import Done, Run
@@ -243,6 +243,9 @@ class Runner:
                 run.told = "\n".join(
                     line for line in loop.told(seen.snapshot) if self._is_news(loop.name, line)
                 )
+        if self.lease is None and isinstance(loop, Gathering):
+            run.due, missing = loop.due(seen.snapshot)
+            run.notes += [missing] if missing else []
         said: list[tuple[str, ...]] = [
             (one.id(seen.snapshot), one.title, one.reason) for one in run.seen
         ]

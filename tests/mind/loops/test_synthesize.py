@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot
+from oneiro_vault.mind.base import Decision, Due, Gathering, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops.synthesize import LOOP, groups
 from tests.judges.scripted import ScriptedJudge, temperament
@@ -217,3 +217,12 @@ def test_an_insight_has_a_name_of_its_own() -> None:
 
 def test_an_insight_on_firm_ground_is_left_alone() -> None:
     assert drive(SAYS, snap(*SLIPS, insight_of(*SLIPS))) == []
+
+
+def test_what_is_due_is_what_is_asked() -> None:
+    waits = snap(*SLIPS, *OTHERS, **{"synthesize.due": 5})
+    assert isinstance(LOOP, Gathering)
+    assert LOOP.due(waits) == ([Due("release", SLIPS)], "")
+    few = snap(*SLIPS, **{"synthesize.due": 5})
+    assert LOOP.due(few) == ([], "3 memories wait for an insight, 5 make it due")
+    assert drive(SAYS, few) == []

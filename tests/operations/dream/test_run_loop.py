@@ -150,6 +150,14 @@ def test_a_dry_run_changes_nothing(app: App, root: Path) -> None:
     assert git(root, "status", "--porcelain") == ""
 
 
+def test_a_dry_run_says_which_topics_are_due(app: App) -> None:
+    texts = [f"In {month} the kiln cracked." for month in ("May", "June", "July")]
+    app.call("remember", {"items": [{"text": text, "tags": ["kiln"]} for text in texts]})
+    tried = dream(app, "synthesize", dry_run=True, judge="none")
+    assert [(one["topic"], len(one["memories"])) for one in tried["due"]] == [("kiln", 3)]
+    assert dream(app, "synthesize", judge="none")["due"] == []
+
+
 def test_undo_of_a_run_brings_back_the_exact_bytes(app: App, root: Path) -> None:
     before = tree(root)
     run = dream(app)
