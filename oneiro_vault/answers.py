@@ -172,7 +172,9 @@ class Pondered(Answer):
 
 
 class Influencing(TypedDict):
-    """How often a principle was looked at (by month, `YYYY-MM`) and called useful or wrong."""
+    """How often a memory was looked at (by month, `YYYY-MM`) and called useful or wrong. `days`:
+    kind -> day (`YYYY-MM-DD`) -> how often it was `looked` at, `found` by a question before that,
+    called `useful` or `wrong`."""
 
     id: str
     title: str
@@ -180,6 +182,7 @@ class Influencing(TypedDict):
     useful: int
     wrong: int
     months: dict[str, int]
+    days: dict[str, dict[str, int]]
 
 
 class Influence(Answer):

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Final
 
 import numpy as np
@@ -27,6 +28,11 @@ PRINCIPLE: Final = "principle"
 LEARNING: Final = "learning"
 """The kind of a principle that is a lesson: what a model or a person learned from a case."""
 MOST: Final = 20
+MOST_NAMED: Final = 100
+KINDS: Final = ("looked", "found", "useful", "wrong")
+"""What can be said of a use: somebody looked, a question had found it, what they said of it."""
+LOOKED: Final = ("shown", "fetched")
+"""Why a use is a look."""
 _LEAST: Final = 0.05
 """What has to speak for a principle or precedent (`relevance.weigh`): it is asked for, and a
 distant one may be what is needed."""
@@ -165,29 +171,52 @@ def ponder(house: House, concept: str | None = None) -> answers.Pondered:
     }
 
 
-def influence(house: House) -> answers.Influence:
-    """How often each principle or lesson was looked at, by month, and called useful or wrong; the
-    most used first."""
+def influence(house: House, ids: Sequence[str] = ()) -> answers.Influence:
+    """How often each principle or lesson, or each of these memories, was looked at, by month and by
+    day, and called useful or wrong; the most used first."""
     house.converge()
-    rows = {row.id: row for row in house.index.list(type=PRINCIPLE, limit=10_000) if row.id}
-    months: dict[str, Counter[str]] = {ident: Counter() for ident in rows}
-    marks: dict[str, Counter[str]] = {ident: Counter() for ident in rows}
+    named = [ids] if isinstance(ids, str) else list(ids)
+    if len(named) > MOST_NAMED:
+        raise InvalidInput(f"{len(named)} ids at once are too many", hint=f"At most {MOST_NAMED}.")
+    rows = [house.resolve(one) for one in named] or house.index.list(type=PRINCIPLE, limit=10_000)
+    known = {row.handle: row for row in rows if row.id or named}
+    days = {ident: {kind: Counter[str]() for kind in ("uses", *KINDS)} for ident in known}
     for event in house.vault.events():
-        ident, kind = str(event.get("id", "")), event.get("e")
-        if ident in rows and kind == "use":
-            months[ident][str(event.get("t", ""))[:7]] += 1
-            marks[ident]["useful"] += event.get("why") == USEFUL
-        elif ident in rows and kind == DOUBT:
-            marks[ident]["wrong"] += 1
-    found: list[answers.Influencing] = [
-        {
-            "id": ident,
-            "title": row.title,
-            "uses": sum(months[ident].values()),
-            "useful": marks[ident]["useful"],
-            "wrong": marks[ident]["wrong"],
-            "months": dict(sorted(months[ident].items())),
-        }
-        for ident, row in rows.items()
-    ]
+        ident, day = str(event.get("id", "")), _day(event)
+        for kind in _kinds(event) if ident in days and day else ():
+            days[ident][kind][day] += 1
+    found = [_influencing(known[ident], counted) for ident, counted in days.items()]
     return {"schema": 1, "results": sorted(found, key=lambda one: (-one["uses"], one["title"]))}
+
+
+def _day(event: answers.Json) -> str:
+    """ "" where a pulled line says no day."""
+    try:
+        return date.fromisoformat(str(event.get("t", ""))[:10]).isoformat()
+    except ValueError:
+        return ""
+
+
+def _kinds(event: answers.Json) -> list[str]:
+    if event.get("e") == DOUBT:
+        return ["wrong"]
+    if event.get("e") != "use":
+        return []
+    why = event.get("why")
+    looked = ["looked", *(["found"] if event.get("q") else [])] if why in LOOKED else []
+    return ["uses", *looked, *(["useful"] if why == USEFUL else [])]
+
+
+def _influencing(row: Row, days: Mapping[str, Counter[str]]) -> answers.Influencing:
+    months: Counter[str] = Counter()
+    for day, number in days["uses"].items():
+        months[day[:7]] += number
+    return {
+        "id": row.handle,
+        "title": row.title,
+        "uses": days["uses"].total(),
+        "useful": days["useful"].total(),
+        "wrong": days["wrong"].total(),
+        "months": dict(sorted(months.items())),
+        "days": {kind: dict(sorted(days[kind].items())) for kind in KINDS},
+    }

@@ -274,3 +274,31 @@ def test_strength_and_ratify_as_typed(fresh: Box) -> None:
     assert "ordinary block again" in at_a_terminal(box, "ratify", block, "--undo", typed={})[1]
     assert '"core": true' in at_a_terminal(box, "--json", "ratify", block, typed={})[1]
     assert "There was no open question" in box.ok("flags", "--resolve", block)
+
+
+def test_influence_as_bars_and_as_a_chart(fresh: Box) -> None:
+    box = fresh.init()
+    assert box.ok("influence", "--plot").strip() == "there are no principles"
+    assert "there are no principles" in box.ok("influence", "--svg", "chart.svg")
+    ident = box.json("learn", "Ask before deleting.")["results"][0]["id"]
+    box.ok("learn", "Sleep on it.")
+    box.ok("useful", ident)
+    box.ok("show", ident)
+    said = box.ok("influence", "--plot").splitlines()
+    assert said[0].startswith("Ask before deleting.")
+    assert said[1].split() == ["looked", "at", "████", "1"]
+    assert said[2].split() == ["called", "useful", "████", "1"]
+    assert said[4].strip() == "nobody has looked at it yet"
+    assert "a bar is a day, the highest is 1" in said[-1]
+    assert "Ask before" not in box.ok("influence", box.remember("Red.")["id"], "--plot")
+    chart = box.folder / "chart.svg"
+    for _ in range(2):  # a chart of ours is drawn anew
+        assert str(chart) in box.ok("influence", "--svg", str(chart))
+        assert "Ask before deleting." in chart.read_text()
+    assert box.ok("influence", "--svg", "-").startswith("<svg")
+    chart.write_text("mine")
+    for place in (chart, box.folder / "no" / "such.svg"):
+        refused = box("influence", "--svg", str(place))
+        assert refused.returncode in (2, 10)
+        assert b"No file was changed." in refused.stderr
+    assert chart.read_text() == "mine"

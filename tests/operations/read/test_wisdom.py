@@ -9,7 +9,9 @@ import pytest
 
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.errors import InvalidInput, NotFound
+from oneiro_vault.operations.read.wisdom import KINDS
 from oneiro_vault.settings.definitions import Settings
+from oneiro_vault.vault import ledger
 from tests.month.life import Clock
 from tests.operations.conftest import Call, stored
 
@@ -91,6 +93,32 @@ def test_what_had_influence(call: Call) -> None:
         (other, 0, 0, 0),
     ]
     assert sum(rows[0]["months"].values()) == 1
+    assert [sum(rows[0]["days"][kind].values()) for kind in KINDS] == [0, 0, 1, 1]
+
+
+def test_the_influence_of_memories_that_are_named(call: Call) -> None:
+    kiln = call("remember", items=[{"text": "The kiln is red."}])["results"][0]["id"]
+    boat = call("remember", items=[{"text": "The boat is blue."}])["results"][0]["id"]
+    assert call("influence")["results"] == []
+    call("recall", query="colour of the kiln")
+    call("show", id=kiln)
+    rows = call("influence", ids=[boat[:6], kiln])["results"]
+    assert [(row["id"], row["uses"]) for row in rows] == [(kiln, 1), (boat, 0)]
+    ((day, number),) = rows[0]["days"]["looked"].items()
+    assert rows[0]["days"]["found"] == {day: number} == {day: 1}
+    assert rows[0]["months"] == {day[:7]: 1}
+    with pytest.raises(InvalidInput, match="too many"):
+        call("influence", ids=[kiln] * 101)
+    with pytest.raises(NotFound):
+        call("influence", ids=["zzzz"])
+
+
+def test_a_ledger_line_without_a_day_is_left_out(app: App, call: Call) -> None:
+    ident = call("learn", text="Ask before deleting.")["results"][0]["id"]
+    broken = [{"t": "soon", "e": "use", "id": ident, "why": "shown"}, {"e": "use", "id": [ident]}]
+    with (app.house.vault.folder / "pending.jsonl").open("ab") as file:
+        file.write(ledger.encode(broken))
+    assert [row["uses"] for row in call("influence")["results"]] == [0]
 
 
 def test_bad_requests(call: Call) -> None:
