@@ -47,6 +47,8 @@ NAMES: Final = (
     "context",
     "n",
     "ids",
+    "helped",
+    "wrong",
     "id",
     "size",
     "sha256",

@@ -31,7 +31,7 @@ SAFE = 1_500
 we know the vocabulary of."""
 ROWS = 250
 """Tokens of eight rows of an answer."""
-FINGERPRINT = "44cd798c5d645a61"
+FINGERPRINT = "752eb114a33c3925"
 PERSONA = re.compile(
     r"\b(you are|you're|your name|your personality|as an ai|act as|pretend|feel)\b", re.IGNORECASE
 )

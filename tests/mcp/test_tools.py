@@ -82,6 +82,28 @@ def test_remember_then_check_then_specific(speak: Speak) -> None:
     run(talk())
 
 
+def test_a_model_says_what_helped_and_what_was_wrong(speak: Speak) -> None:
+    async def talk() -> None:
+        async with speak() as found:
+            good = await found.id("remember", text=fresh("The mooring at Bergen is number nine."))
+            bad = await found.id("remember", text=fresh("The chandler of Bergen shuts at four."))
+            told = await found.tool("recall_specific", helped=[good[:8]], wrong=[bad, "zzzzzzzz"])
+            now, _, *lines = words(told).splitlines()
+            assert now.startswith("Now: 20")
+            assert lines[0].startswith(f"Noted: {good} (The mooring")
+            assert lines[0].endswith("helped.")
+            assert lines[1].startswith(f"Noted: {bad} (The chandler")
+            assert "counts as wrong" in lines[1]
+            assert lines[2:] == [
+                "Not noted: no memory has the id 'zzzzzzzz'. recall_check returns ids."
+            ]
+            assert ids(told) == [good, bad]
+            full = await found.said("recall_specific", ids=[good], helped=[bad])
+            assert full.index(f"Noted: {bad}") < full.index(f'<memory id="{good}"')
+
+    run(talk())
+
+
 def test_one_text_is_all_there_is(speak: Speak) -> None:
     """Clients that find structured content hand their model that alone, or both: nobody may miss
     the preface, nobody pays twice."""
@@ -319,6 +341,7 @@ def test_a_time_out_of_something_else_is_no_reason_to_ask_by_words() -> None:
 WRONG: list[tuple[str, dict[str, object], str]] = [
     ("recall_specific", {"ids": []}, "ids"),
     ("recall_specific", {"ids": ["x"] * 21}, "ids"),
+    ("recall_specific", {"wrong": ["x"] * 21}, "None was noted. Give at most 20."),
     ("recall_check", {}, "topic"),
     ("recall_check", {"topic": "tea", "limit": "many"}, "limit"),
     ("recall_check", {"topic": ""}, "recall_check: topic is empty"),

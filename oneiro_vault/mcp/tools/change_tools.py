@@ -68,7 +68,7 @@ class Changing:
         summary: Summary = "",
         type: Kind = "semantic",
         tags: Tags = [],
-        about: Annotated[list[str], Field(description="Names of whom or what it is about")] = [],
+        about: Annotated[list[str], Field(description="Names of people and things")] = [],
         when: Annotated[str, Field(description="Date, if not now")] = "",
         replaces: Annotated[str, Field(description="Id of what holds no longer")] = "",
     ) -> CallToolResult:
@@ -132,8 +132,8 @@ class Changing:
         summary: Summary = "",
         reason: str = "",
     ) -> CallToolResult:
-        """Replace all of what a memory says; its id stays and the old words stay in history. For
-        what changed or was wrong."""
+        """Replace all a memory says; its id stays, and the old words in history. For what changed
+        or was wrong."""
         found = await self.desk.ask(ctx).reframe(
             id=id,
             text=text,
@@ -154,8 +154,7 @@ class Changing:
         id: str,
         reason: str = "",
     ) -> CallToolResult:
-        """Take away a memory that is wrong or unwanted; history keeps it and a person can restore
-        it."""
+        """Take away a memory that is wrong or unwanted; a person can restore it."""
         found = await self.desk.ask(ctx).forget(id=id, reason=reason, actor=actor_of(ctx))
         told = (
             f"{self.desk.now()}: {found['id']} ({formatting.one_line(found['title'])}) is "
@@ -166,8 +165,8 @@ class Changing:
     async def reflect(
         self, ctx: Ctx, highlights: str, updates: list[Update] = []
     ) -> CallToolResult:
-        """When a conversation comes to its end: store what mattered in it as one episode, and
-        reframe the memories it changed."""
+        """When a conversation ends: store what mattered as one episode, and reframe the memories
+        it changed."""
         changes = [
             {("description" if name == "summary" else name): value for name, value in one.items()}
             for one in updates

@@ -15,9 +15,18 @@ from pydantic import Field, WithJsonSchema
 from oneiro_vault import answers
 from oneiro_vault.answers import Json
 from oneiro_vault.core.markdown.quoting import PREFACE
+from oneiro_vault.core.principal import WRITE
+from oneiro_vault.errors import InvalidInput, OneiroError
 from oneiro_vault.mcp import formatting
-from oneiro_vault.mcp.request_context import Ctx, Desk, actor_of
-from oneiro_vault.mcp.tools.tool import VaultTool, advice, answer, tool
+from oneiro_vault.mcp.request_context import Ctx, Desk, actor_of, caller_of
+from oneiro_vault.mcp.tools.tool import IDS, VaultTool, advice, answer, tool
+
+_JUDGED: Final = 20
+"""Memories that one call may say helped or are wrong."""
+_HELPED: Final = "helped."
+_WRONG: Final = (
+    "counts as wrong and stands behind all others; if you know better words, reframe it."
+)
 
 
 @dataclass
@@ -39,7 +48,7 @@ class Recalling:
     async def recall_orient(
         self, ctx: Ctx, context: str = "", n: Annotated[int, Field(ge=0, le=15)] = 15
     ) -> CallToolResult:
-        """The standing orientation and n memories: the latest, or those that bear on `context`.
+        """The standing orientation and n memories: the latest, or those that bear on context.
         Call first in a conversation."""
         found = await self.desk.by_meaning(
             lambda fast: self.desk.ask(ctx).orient(context=context, n=n, fast=fast)
@@ -51,16 +60,16 @@ class Recalling:
         ctx: Ctx,
         topic: str,
         limit: Annotated[int, Field(ge=1, le=50)] = 8,
-        entity: Annotated[str, Field(description="Only about this person, project or place")] = "",
+        entity: Annotated[str, Field(description="Person, project or place")] = "",
         type: Annotated[
             str, Field(description="semantic, episodic, entity, procedure, principle, orientation")
         ] = "",
         tag: str = "",
-        since: Annotated[str, Field(description="A date, or words such as last March")] = "",
+        since: Annotated[str, Field(description="A date, or last March")] = "",
         until: str = "",
     ) -> CallToolResult:
-        """Search the memories. Answers with dated rows, best first, or says that none is relevant;
-        recall_specific has the full text.
+        """Search the memories: dated rows, best first, or none that is relevant; recall_specific
+        has the full text.
         Example: {"topic": "why do we release on Fridays?", "since": "2026"}"""
         found = await self.desk.by_meaning(
             lambda fast: self.desk.ask(ctx).recall(
@@ -80,28 +89,64 @@ class Recalling:
         return answer("\n".join(told), ids=_ids(found["results"]))
 
     async def recall_specific(
-        self, ctx: Ctx, ids: Annotated[list[str], Field(min_length=1, max_length=20)]
+        self,
+        ctx: Ctx,
+        ids: Annotated[list[str], Field(max_length=20)] = [],
+        helped: list[str] = [],
+        wrong: list[str] = [],
     ) -> CallToolResult:
-        """Memories in full, by id (12 characters, or a unique beginning). Reading keeps them from
-        fading."""
+        """Memories in full, by id (or its unique beginning), which keeps them from fading. helped,
+        wrong: those you read before that were."""
+        told = [f"Now: {self.desk.now()}"]
+        noted, lines = await self._noted(ctx, helped, wrong)
+        told += ["\n".join(lines)] if lines else []
+        if not (ids or lines):
+            raise InvalidInput("recall_specific: there are no ids", hint=IDS)
+        if not ids:
+            return answer("\n\n".join(told), ids=noted)
         found = await self.desk.ask(ctx).get(ids=ids)
         missing = [
             f"{formatting.one_line(one['id'])}: {formatting.one_line(advice(one['reason']))}"
             for one in found["missing"]
         ]
-        told = [
-            f"Now: {self.desk.now()}",
+        told += [
             formatting.in_full(found["memories"], missing),
             *formatting.less(found.get("degraded")),
         ]
-        return answer("\n\n".join(told), ids=_ids(found["memories"]))
+        return answer("\n\n".join(told), ids=[*_ids(found["memories"]), *noted])
+
+    async def _noted(
+        self, ctx: Ctx, helped: Sequence[str], wrong: Sequence[str]
+    ) -> tuple[list[str], list[str]]:
+        """What a model says of memories it read, noted one by one: their ids, and a line for
+        each."""
+        if (helped or wrong) and not caller_of(ctx.request_context.request).may(WRITE):
+            text = f"`helped` and `wrong` are not allowed here: they need the right to {WRITE}"
+            raise InvalidInput(text, hint="Give `ids` alone.")
+        if len(helped) + len(wrong) > _JUDGED:
+            text = f"{len(helped) + len(wrong)} judgements at once are too many"
+            raise InvalidInput(text, kept="None was noted.", hint=f"Give at most {_JUDGED}.")
+        noted, lines = [], []
+        for useful, ident in [*((True, one) for one in helped), *((False, one) for one in wrong)]:
+            try:
+                found = await self.desk.ask(ctx).feedback(
+                    id=ident, useful=useful, actor=actor_of(ctx)
+                )
+            except OneiroError as error:
+                why = " ".join(filter(None, (f"{error}.", advice(error.hint))))
+                lines.append(f"Not noted: {formatting.one_line(why)}")
+                continue
+            noted.append(found["id"])
+            title = formatting.one_line(found["title"])
+            lines.append(f"Noted: {found['id']} ({title}) {_HELPED if useful else _WRONG}")
+        return noted, lines
 
     async def recall_image(
         self,
         ctx: Ctx,
         id: str,
         size: Literal["thumbnail", "recall", "full"] = "recall",
-        sha256: Annotated[str, Field(description="Which one, if the memory has several")] = "",
+        sha256: Annotated[str, Field(description="Which one of several")] = "",
     ) -> CallToolResult:
         """A picture of a memory: long edge 240 (thumbnail), 720 (recall) or as stored (full)."""
         found = await self.desk.ask(ctx).image(id=id, size=size, sha256=sha256)

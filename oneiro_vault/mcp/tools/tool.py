@@ -63,7 +63,7 @@ LOG = logging.getLogger("oneiro.mcp")
 ALWAYS_LOAD: Final = {"anthropic/alwaysLoad": True}
 """Claude Code shows such a tool to its model at once, instead of behind its tool search."""
 _SHOWN: Final = 5
-_BALLAST: Final = frozenset({"title", "$defs", "minimum", "minItems"})
+_BALLAST: Final = frozenset({"title", "$defs", "minimum", "minItems", "maxItems"})
 
 
 def answer(text: str, *more: ContentBlock, ids: Sequence[str] = ()) -> CallToolResult:
@@ -177,7 +177,7 @@ def _described(function: Callable[..., Any]) -> str:
 
 def compact(schema: Json, definitions: Mapping[str, Any] | None = None) -> Json:
     """A JSON schema without what tells a model nothing: titles, empty defaults, least values,
-    references."""
+    lengths of lists that hardly any call has (one that does is told), references."""
     definitions = definitions or schema.get("$defs", {})
     if "$ref" in schema:
         own = {key: value for key, value in schema.items() if key != "$ref"}

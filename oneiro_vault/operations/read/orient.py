@@ -193,6 +193,12 @@ def feedback(
             f"{row.path} has no id of its own",
             hint=f"`oneiro adopt {row.path}` gives it one.",
         )
+    if row.core and not useful and actor != "user":
+        raise InvalidInput(
+            f"{row.title} was ratified by a person",
+            kept="It stays as it is.",
+            hint="`reframe` proposes other words.",
+        )
     kept = " ".join(reason.split())[:_QUESTION]
     said = {"reason": kept} if kept and not house.vault.secrets.find(kept) else {}
     if useful:

@@ -33,6 +33,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "orient": {"text": "", "blocks": [], "recent": [], "flagged": 0, "degraded": None},
     "recall": {"results": [], "degraded": None, "behind": 0},
     "get": {"memories": [], "missing": []},
+    "feedback": {"id": "abcd12345678", "title": "T", "doubted": False, "strength": 1.0},
     "image": {
         "id": "abcd12345678",
         "sha256": "0",
@@ -135,6 +136,28 @@ def test_every_tool_for_every_role(role: str) -> None:
                 assert len(calls.made) == before + allowed
                 if allowed and TOOLS[name] == "write":
                     assert calls.made[-1][1]["actor"] == f"key:{role}"
+
+    run(talk())
+
+
+@pytest.mark.parametrize("argument", ["helped", "wrong"])
+@pytest.mark.parametrize("role", ROLES)
+def test_who_may_only_read_judges_no_memory(role: str, argument: str) -> None:
+    calls = Calls()
+
+    async def talk() -> None:
+        served = Served(build(calls))
+        async with served.running():
+            arguments = {"ids": ["abcd12345678"], argument: ["abcd12345678"]}
+            params = {"name": "recall_specific", "arguments": arguments}
+            caller = Caller(f"key:{role}", role, "k1")
+            result = (await post(served, caller, "tools/call", params))["result"]
+            allowed = caller.may("write")
+            assert result.get("isError", False) is not allowed, result
+            assert [op for op, _ in calls.made] == (["feedback", "get"] if allowed else [])
+            if allowed:
+                said = {"id": "abcd12345678", "useful": argument == "helped"}
+                assert calls.made[0][1] == said | {"actor": f"key:{role}"}
 
     run(talk())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oneiro_vault.errors import NotFound
+from oneiro_vault.errors import InvalidInput, NotFound
 from tests.operations.conftest import Call, hits, stored
 
 ASKED = "what is the boat called that lies in Bergen harbour?"
@@ -23,6 +23,15 @@ def test_what_was_wrong_comes_last_and_nowhere_unasked(call: Call) -> None:
     again = call("feedback", id=wrong, useful=True)
     assert again["strength"] > 0.9
     assert hits(call, ASKED) == [wrong, right]
+
+
+def test_a_model_doubts_nothing_that_a_person_ratified(call: Call) -> None:
+    ident = stored(call, "The boat is called Petrel.", type="orientation")
+    call("ratify", id=ident)
+    with pytest.raises(InvalidInput, match="ratified by a person"):
+        call("feedback", id=ident, useful=False, actor="model")
+    assert not call("feedback", id=ident, useful=True, actor="model")["doubted"]
+    assert call("feedback", id=ident, useful=False)["doubted"]
 
 
 def test_what_helped_fades_later(call: Call) -> None:
