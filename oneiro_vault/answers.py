@@ -5,7 +5,7 @@ Times are ISO 8601 with an offset, paths are relative to the vault, `None` is "t
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Final, Literal, NotRequired, TypeAlias, TypedDict
 
 Json = dict[str, Any]
 """A JSON or TOML object as it comes in, before anybody has looked at it, or as it is to go out."""
@@ -443,6 +443,13 @@ class RowState(TypedDict):
     valid: NotRequired[RowValid]
 
 
+Standing: TypeAlias = Literal["said once", "confirmed", "disputed", "inferred"]
+"""How far a memory is borne out: `confirmed` in two conversations, on another day or by a person;
+`disputed` by another memory or by who called it wrong; `inferred` by a loop, or a guess."""
+SAID_ONCE: Final = "said once"
+"""How most stand, so that no line of text says it."""
+
+
 class Hit(TypedDict):
     """A memory that answers a question; `weak`: perhaps only the best of what is there."""
 
@@ -461,6 +468,8 @@ class Hit(TypedDict):
 
 class RecallRow(Hit, RowState):
     """A row of `recall`."""
+
+    standing: Standing
 
 
 ValidAt = TypedDict(

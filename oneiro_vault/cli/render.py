@@ -163,6 +163,8 @@ def _marks(row: Mapping[str, Any]) -> str:
         for name, key in (("faded", "faded"), ("file gone", "gone"), ("broken", "broken"))
         if row.get(key)
     ]
+    standing = row.get("standing", answers.SAID_ONCE)
+    found += [line(standing)] if standing != answers.SAID_ONCE else []
     found += since(row)
     return f"[{', '.join(found)}]" if found else ""
 

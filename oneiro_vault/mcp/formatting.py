@@ -35,6 +35,8 @@ def _row(found: Found) -> str:
     marks = [mark for mark, known in usual if mark not in ("", known)]
     marks += [] if trust in (None, "", "user", "said", "model") else [f"trust: {one_line(trust)}"]
     marks += [f"replaced by {one_line(found['replaced_by'])}"] if found.get("replaced_by") else []
+    standing = found.get("standing", answers.SAID_ONCE)
+    marks += [one_line(standing)] if standing != answers.SAID_ONCE else []
     marks += _valid(found.get("valid") or {})
     marks += [mark for mark, name in _MARKS if found.get(name)]
     noted = f" [{', '.join(marks)}]" if marks else ""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -441,12 +441,8 @@ class House:
             gone: dict[str, Mapping[str, Any]] = {}
             for event in self.vault.events():
                 kind, ident = event.get("e"), str(event.get("id", ""))
-                if kind == "use":
-                    found.setdefault(ident, Use()).add(str(event.get("t", "")))
-                    if event.get("why") == USEFUL:
-                        found[ident].doubted = False
-                elif kind == DOUBT:
-                    found.setdefault(ident, Use()).doubted = True
+                if kind in ("use", DOUBT):
+                    found.setdefault(ident, Use()).heard(event)
                 elif kind == "tombstone":
                     gone |= dict.fromkeys(filter(None, (ident, str(event.get("words", "")))), event)
                 elif kind == "purge":
@@ -484,6 +480,12 @@ USEFUL: Final = "useful"
 """Why of a use that somebody said helped."""
 DOUBT: Final = "doubt"
 """Event of a memory that somebody said was wrong."""
+AGAIN: Final = "remembered again"
+"""Why of a use: somebody said the same once more."""
+_OPEN: Final = frozenset({"contradiction", "conflict"})
+"""Flags of a memory that another one speaks against."""
+_SURE: Final = 0.65
+"""A memory of less `confidence` than this is a guess."""
 
 
 @dataclass(frozen=True)
@@ -513,6 +515,13 @@ class Remembered:
         """Was it said to be wrong?"""
         use = self.uses.get(row.id)
         return use is not None and use.doubted
+
+    def said_again(self, row: Row) -> bool:
+        """Did somebody say the same on a day after the one on which it got the words it has?"""
+        use, since = self.uses.get(row.id), memories.epoch(row.timestamp or row.created)
+        if use is None or not use.again or since is None:
+            return False
+        return use.again > datetime.fromtimestamp(since, UTC).date().isoformat()
 
     def strength(self, row: Row) -> float:
         """Ebbinghaus strength, 0 to 1, from the last use or from when it was learned (`timestamp`),
@@ -550,6 +559,20 @@ class Use:
     last: float | None = None
     doubted: bool = False
     """Did somebody say that it was wrong, and nobody since that it was useful?"""
+    again: str = ""
+    """The last day (UTC) on which somebody said the same once more."""
+
+    def heard(self, event: Mapping[str, Any]) -> None:
+        """Take in a use or a doubt, as the ledger tells of it."""
+        if event.get("e") == DOUBT:
+            self.doubted = True
+            return
+        when, why = str(event.get("t", "")), event.get("why")
+        self.add(when)
+        if why == USEFUL:
+            self.doubted = False
+        elif why == AGAIN:
+            self.again = max(self.again, when[:10])
 
     def add(self, when: str) -> None:
         """Count one use at an RFC 3339 moment; an unreadable moment counts for nothing."""
@@ -611,6 +634,28 @@ class View:
                 "now": when,
             }
         return found
+
+    def standing(self, row: Row) -> answers.Standing:
+        """How far what it says is borne out; derived each time, for it changes with what others
+        say. What a person ratified is theirs; words a loop found by itself are its own."""
+        if self.known.doubted(row) or not _OPEN.isdisjoint(row.flags):
+            return "disputed"
+        if row.core:
+            return "confirmed"
+        guessed = row.confidence is not None and row.confidence < _SURE
+        if guessed or row.level >= 1:
+            return "inferred"
+        if self.known.said_again(row) or self._sources(row) > 1:
+            return "confirmed"
+        own = row.source == "dream" and row.trust not in memories.OWN_WORDS
+        return "inferred" if own else "said once"
+
+    def _sources(self, row: Row) -> int:
+        """In how many conversations it was said; the parts of one are one."""
+        if len(row.derived_from) < 2:
+            return len(row.derived_from)
+        found = (one for ident in row.derived_from for one in self.index.get(ident))
+        return len({one.session or one.handle for one in found if memories.captured(one)})
 
     def told(self, valid_at: str | None, valid: Range | None, late: int) -> answers.Spoken:
         """Which moments an answer speaks of, and how many were left out as not known for then."""

@@ -60,6 +60,12 @@ def test_what_a_reader_must_know_of_a_row_is_marked() -> None:
     )
 
 
+def test_how_a_row_stands_is_said_where_it_matters() -> None:
+    row = {"id": "a", "title": "T", "created": "2026-03-05", "type": "semantic"}
+    assert formatting.rows([row | {"standing": "said once"}]) == "a 2026-03-05 T"
+    assert formatting.rows([row | {"standing": "disputed"}]) == "a 2026-03-05 [disputed] T"
+
+
 def test_the_snippet_that_answers_stands_for_the_summary() -> None:
     found = {
         "id": "a",

@@ -25,7 +25,7 @@ from oneiro_vault.errors import (
 )
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.historic import Earlier
-from oneiro_vault.operations.runtime import SOON, House, Use, View, quiet
+from oneiro_vault.operations.runtime import DOUBT, SOON, House, Use, View, quiet
 from oneiro_vault.vault.history import snapshot
 from oneiro_vault.vault.history.snapshot import Point, Tree
 
@@ -170,8 +170,8 @@ def _uses(house: House, until: float) -> dict[str, Use]:
     found: dict[str, Use] = {}
     for event in house.vault.events():
         moment = memories.epoch(str(event.get("t", "")))
-        if event.get("e") == "use" and moment is not None and moment < until:
-            found.setdefault(str(event.get("id", "")), Use()).add(str(event["t"]))
+        if event.get("e") in ("use", DOUBT) and moment is not None and moment < until:
+            found.setdefault(str(event.get("id", "")), Use()).heard(event)
     return found
 
 

@@ -103,7 +103,11 @@ def recall(
             view.index, query, vector, [(one.row, one.score) for one in found], placed, replaced
         )
         results: list[answers.RecallRow] = [
-            {**_hit(one, extra, explain), **view.of(one.row)}
+            {
+                **_hit(one, extra, explain),
+                **view.of(one.row),
+                "standing": view.standing(one.row),
+            }
             for one, extra in zip(found, extras, strict=True)
         ]
         answer: answers.Recalled = {

@@ -13,6 +13,7 @@ from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.errors import InvalidInput, OneiroError, StaleMemory
 from oneiro_vault.errors import shown as quoted
 from oneiro_vault.index.base import Row
+from oneiro_vault.operations import runtime
 from oneiro_vault.operations.remember import images
 from oneiro_vault.operations.remember.dedupe import (
     Already,
@@ -130,7 +131,7 @@ def _known(
         position: shown(row, sha) for position, row in found.items() if (sha := durable(house, row))
     }
     if not importing and results and found[0].id:
-        house.vault.use(found[0].id, "use", why="remembered again")
+        house.vault.use(found[0].id, "use", why=runtime.AGAIN)
     return results
 
 

@@ -17,6 +17,7 @@ from oneiro_vault.index.embed.embedders import HashEmbedder
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.settings.definitions import Settings
 from tests.operations.conftest import QUICK, Call, hits, stored
+from tests.operations.past import life
 from tests.operations.remember.test_write import git
 
 FACTS = [
@@ -46,6 +47,66 @@ def test_recall_rows_have_the_published_shape(call: Call, ids: list[str]) -> Non
     assert {"id", "path", "title", "description", "type", "created", "score", "why"} <= row.keys()
     assert 0 < row["score"] <= 1.05
     assert sum(row["why"]["parts"].values()) == pytest.approx(row["score"], abs=0.01)
+
+
+def standing(call: Call, query: str, **params: object) -> str:
+    """How the best row of an answer stands."""
+    return str(call("recall", query=query, **params)["results"][0]["standing"])
+
+
+def written(root: Path, name: str, text: str, **meta: object) -> None:
+    """A note as it lies on the disk."""
+    head = "".join(f"{key}: {value}\n" for key, value in ({"type": "semantic"} | meta).items())
+    (root / f"{name}.md").write_text(f"---\n{head}---\n{text}\n")
+
+
+@pytest.mark.parametrize(
+    ("meta", "found"),
+    [
+        ({}, "said once"),
+        ({"source": "dream", "trust": "said"}, "said once"),
+        ({"source": "dream", "trust": "model"}, "inferred"),
+        ({"level": 1, "derived_from": "[aaaaaaaaaaaa, bbbbbbbbbbbb]"}, "inferred"),
+        ({"confidence": 0.64}, "inferred"),
+        ({"confidence": 0.65}, "said once"),
+        ({"flags": "[contradiction]", "level": 1}, "disputed"),
+        ({"flags": "[conflict]"}, "disputed"),
+        ({"flags": "[stale]"}, "said once"),
+        ({"type": "orientation", "core": "true", "level": 1}, "confirmed"),
+        ({"derived_from": "[aaaaaaaaaaaa, bbbbbbbbbbbb]"}, "said once"),  # of one conversation
+        ({"derived_from": "[aaaaaaaaaaaa, cccccccccccc]"}, "confirmed"),
+        ({"derived_from": "[aaaaaaaaaaaa, dddddddddddd]"}, "said once"),  # a fact says nothing new
+        ({"derived_from": "[aaaaaaaaaaaa, eeeeeeeeeeee]"}, "said once"),  # nor what is not there
+        ({"derived_from": "[aaaaaaaaaaaa, cccccccccccc]", "source": "dream"}, "confirmed"),
+    ],
+)
+def test_how_a_memory_stands(root: Path, call: Call, meta: dict[str, object], found: str) -> None:
+    for ident, session in (("aaaaaaaaaaaa", "one"), ("bbbbbbbbbbbb", "one"), ("cccccccccccc", "")):
+        about = {"id": ident, "type": "episodic", "source": "capture"}
+        written(root, ident, "User: hello.", **about | ({"session": session} if session else {}))
+    written(root, "fact", "Cows give milk.", id="dddddddddddd")
+    written(root, "bees", "Bo keeps bees behind the workshop.", **meta)
+    assert standing(call, "Who keeps bees behind the workshop?") == found
+
+
+def test_what_is_said_again_on_another_day_is_confirmed(root: Path) -> None:
+    said, asked = "Bo keeps bees behind the workshop.", "Who keeps bees behind the workshop?"
+    with life(root) as past:
+        ident = past.remember(said)
+        assert past.remember(said) == ident
+        assert standing(past, asked) == "said once"
+        past.day = 3
+        assert past.remember(said) == ident
+        assert standing(past, asked) == "confirmed"
+        past("feedback", id=ident, useful=False, actor="model")
+        assert standing(past, asked) == "disputed"
+        past.day = 6
+        past("feedback", id=ident, useful=True)
+        assert standing(past, asked) == "confirmed"
+        assert standing(past, asked, as_of="5 days ago") == "said once"
+        assert standing(past, asked, as_of="2 days ago") == "disputed"
+        past("reframe", id=ident, text=f"{said} And wasps.")
+        assert standing(past, asked) == "said once"
 
 
 def test_no_relevant_memory_is_an_answer(call: Call, ids: list[str]) -> None:
