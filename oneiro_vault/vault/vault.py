@@ -37,7 +37,7 @@ from oneiro_vault.vault.purge.denylist import Erased
 from oneiro_vault.vault.secrets.secret_scan import OFF, Secrets, refusal, told
 from oneiro_vault.vault.worktree import commit_edits, edits
 from oneiro_vault.vault.worktree.commit_edits import Person
-from oneiro_vault.vault.worktree.files import Files, digest, is_note, stamp
+from oneiro_vault.vault.worktree.files import Files, digest, is_note, stamp, twin_key
 from oneiro_vault.vault.write import disk, merge_commit
 from oneiro_vault.vault.write.journal import Journal, owed
 from oneiro_vault.vault.write.recovery import Recovery, mend_head
@@ -400,7 +400,8 @@ class Vault:
         return self._apply(_Asked(changes, operation, tuple(events), invented=False), brake=False)
 
     def restore(self, memory: str, actor: str = "user") -> Receipt:
-        """Byte for byte. `memory` may be a prefix of its id (4 or more characters)."""
+        """Byte for byte, with its id in its name where another file has taken that. `memory` may be
+        a prefix of its id (4 or more characters)."""
         found = undo.lost(self.repo, self.history, memory)
         if why := self.erased.in_file(found.path, found.data):
             raise NotFound(f"{found.memory} cannot come back: {why}")
@@ -411,9 +412,18 @@ class Vault:
         operation = Operation(
             "restore", title, actor, (found.memory,), f"was removed in {found.commit[:12]}"
         )
-        return self._apply(
-            _Asked([Write(found.path, found.data)], operation, (event,), invented=False)
-        )
+        path = self._unused(found.path, found.memory)
+        return self._apply(_Asked([Write(path, found.data)], operation, (event,), invented=False))
+
+    def _unused(self, path: str, memory: str) -> str:
+        """A path for it: with its id, when a file of that name is another memory's."""
+        folder, _, name = path.rpartition("/")
+        for other in self.files.names(folder) if memory not in name else ():
+            place = f"{folder}/{other}" if folder else other
+            if twin_key(other) == twin_key(name):
+                mine = edits.identify(place, self.files.content(place) or b"")[0] == memory
+                return path if mine else f"{path[:-3]}-{memory}.md"
+        return path
 
     def undo(self, commit: str, actor: str = "user") -> Receipt:
         """A new commit (op `restore`) that gives every note of `commit` the bytes it had before.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -61,7 +61,7 @@ _LINK = re.compile(
 )
 
 
-def obsidian(source: str, written: str) -> str:
+def obsidian(source: str, written: str, files: Mapping[str, str] = FILES) -> str:
     """The file that a link opens: relative to where it stands if it begins with a dot, a whole path,
     the end of one, a file's name anywhere; letters' case does not matter, aliases name nothing."""
     found = _LINK.search(written)
@@ -71,7 +71,7 @@ def obsidian(source: str, written: str) -> str:
     if target.startswith("."):
         target = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
     wanted = target.casefold()
-    paths = {path.removesuffix(".md").casefold(): path for path in FILES if path != source}
+    paths = {path.removesuffix(".md").casefold(): path for path in files if path != source}
     fitting = [own for own in paths if own == wanted or own.endswith(f"/{wanted}")]
     return paths[min(fitting, key=len)] if wanted and fitting else ""
 
@@ -115,6 +115,20 @@ def test_an_alias_finds_its_note_here_and_stays_readable_there(app: App) -> None
     found = app.call("graph", {"name": "Pete"})
     assert found["nodes"][0]["path"] == "entities/Peter Novak.md"
     assert obsidian("Home.md", "[[Pete]]") == "", "Obsidian writes [[Peter Novak|Pete]]"
+
+
+def test_a_bare_name_opens_what_a_machine_filed(tmp_path: Path) -> None:
+    init_vault(tmp_path / "vault")
+    with App.open(tmp_path / "vault", QUICK) as opened:
+        items = [
+            {"text": "Writes.", "title": "Peter Novak", "type": "entity"},
+            {"text": "Ask [[Peter Novak]] first.", "title": "Whom to ask"},
+        ]
+        entity, note = opened.call("remember", {"items": items})["results"]
+        paths = {entity["path"]: "", note["path"]: ""}
+        assert obsidian(note["path"], "[[Peter Novak]]", paths) == entity["path"]
+        links = opened.call("show", {"id": note["id"]})["links"]
+        assert [one["id"] for one in links] == [entity["id"]]
 
 
 def test_the_canvas_names_files_that_are_there(app: App) -> None:

@@ -13,7 +13,7 @@ from oneiro_vault.mind.base import NOW, Decision, New, Set, Snapshot
 from oneiro_vault.mind.report import Done
 from oneiro_vault.operations.dream.run_lease import Lease
 from oneiro_vault.operations.dream.vault_snapshot import Picture
-from oneiro_vault.operations.remember.drafts import title_of
+from oneiro_vault.operations.remember.drafts import Names, title_of
 from oneiro_vault.operations.runtime import House, new_id
 from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.history.proposal_branches import Branch, Check
@@ -120,15 +120,23 @@ def writes(
         if isinstance(edit, New) and edit.key
     }
     changes: list[Write] = []
+    files = Names(house)
     for position, edit in enumerate(decision.edits):
         if isinstance(edit, New):
-            changes.append(_new(picture.snapshot, edit, fresh[position], now, names))
+            changes.append(_new(picture.snapshot, edit, fresh[position], now, names, files))
         else:
             changes.append(_set(house, picture, edit, now, names))
     return changes, tuple(fresh.values())
 
 
-def _new(snapshot: Snapshot, edit: New, ident: str, now: str, names: Mapping[str, str]) -> Write:
+def _new(
+    snapshot: Snapshot,
+    edit: New,
+    ident: str,
+    now: str,
+    names: Mapping[str, str],
+    files: Names,
+) -> Write:
     body = edit.body if edit.body.endswith("\n") else edit.body + "\n"
     given = {
         key: _filled(value, now, names)
@@ -145,7 +153,7 @@ def _new(snapshot: Snapshot, edit: New, ident: str, now: str, names: Mapping[str
             "timestamp", now
         )  # when it was learned is the loop's to say, when it came in is not
     meta["trust"] = trust(snapshot, meta)
-    path = memories.path_for(str(meta["type"]), str(meta["title"]), ident, str(meta["created"]))
+    path = files.filed(str(meta["type"]), str(meta["title"]), ident, str(meta["created"]))
     return Write(path, yaml_block.encode(yaml_block.compose(meta, body)))
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from difflib import get_close_matches
+from functools import cached_property
 from itertools import groupby
 from typing import Any, Final
 
@@ -19,13 +22,17 @@ from oneiro_vault.errors import InvalidInput, UnreadableNote, UnsafePath, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.remember import images
 from oneiro_vault.operations.runtime import House, new_id
-from oneiro_vault.vault.worktree.files import checked, hidden
+from oneiro_vault.vault.worktree.files import checked, hidden, portable, twin_key
 
 KEPT: Final = "Nothing was written."
 TITLE_LENGTH: Final = 80
 LONGEST: Final = 20_000
 """Characters that a model may store as one memory."""
 DAY: Final = 86_400.0
+ENTITY: Final = "entity"
+_UNNAMED: Final = re.compile(r"^[\s.~]|[\s.…]$|[\[\]#^|/%]")
+"""What no title has that names a file: what hides a file or ends no name on Windows, what ends a
+sentence, and what a link reads as something else."""
 
 
 @dataclass
@@ -63,7 +70,7 @@ class Draft:
         return yaml_block.encode(yaml_block.compose(self.meta, self.body))
 
 
-def draft(house: House, item: Mapping[str, Any], actor: str) -> Draft:
+def draft(house: House, item: Mapping[str, Any], actor: str, names: Names) -> Draft:
     """One request, checked and completed. Raises InvalidInput, or UnsafePath for a path that is
     none of a note."""
     if not isinstance(item, Mapping):
@@ -107,7 +114,7 @@ def draft(house: House, item: Mapping[str, Any], actor: str) -> Draft:
     made.path = (
         note_path(item["path"])
         if made.placed
-        else memories.path_for(meta["type"], meta["title"], meta["id"], meta["created"])
+        else names.filed(meta["type"], meta["title"], meta["id"], meta["created"])
     )
     if item.get("images"):
         made.pictures = images.received(house, item["images"])
@@ -292,6 +299,48 @@ def describes(type_: str, actor: str, *texts: str) -> None:
             "third person."
         )
         raise InvalidInput(f"this may not stand in the orientation: {why}", kept=KEPT, hint=hint)
+
+
+class Names:
+    """Where a machine files new notes that come together. An entity gets a file of its title, so
+    that its bare link opens it in Obsidian too, unless a note anywhere has that name, or will
+    (`chosen`: paths)."""
+
+    def __init__(self, house: House, chosen: Iterable[str] = ()) -> None:
+        self._house = house
+        self._given = {_key(path) for path in chosen}
+
+    def filed(self, type_: str, title: str, id_: str, created: str) -> str:
+        """The path of one; it is taken then."""
+        usual = memories.path_for(type_, title, id_, created)
+        name = _file_of(title) if type_ == ENTITY else ""
+        if not name or (key := _key(name)) in self._taken or key in self._given:
+            return usual
+        self._given.add(key)
+        return f"{usual.rpartition('/')[0]}/{name}"
+
+    @cached_property
+    def _taken(self) -> frozenset[str]:
+        """Of every note in history, and whatever lies in the folder."""
+        vault = self._house.vault
+        paths = (*vault.listing(), *vault.files.names(memories.FOLDERS[ENTITY]))
+        return frozenset(map(_key, paths))
+
+
+def _key(path: str) -> str:
+    return twin_key(path.rpartition("/")[2])
+
+
+def _file_of(title: str) -> str:
+    """The title as the name of a file that any system can hold and a link can name, else ""."""
+    name = unicodedata.normalize("NFC", title)
+    odd = _UNNAMED.search(name) or not name.isprintable() or len(name) > TITLE_LENGTH
+    if odd or name.lower().endswith(".md"):  # a link to it would lose that
+        return ""
+    try:
+        return portable(f"{name}.md")
+    except UnsafePath:
+        return ""
 
 
 def note_path(path: Any) -> str:

@@ -26,6 +26,7 @@ from oneiro_vault.operations.remember.dedupe import (
 from oneiro_vault.operations.remember.drafts import (
     KEPT,
     Draft,
+    Names,
     body_of,
     concise,
     conversations,
@@ -101,9 +102,11 @@ def _drafts(
 ) -> tuple[dict[int, Draft], Refusals]:
     good: dict[int, Draft] = {}
     bad: Refusals = {}
+    chosen = [str(item.get("path", "")) for item in items if isinstance(item, Mapping)]
+    names = Names(house, chosen)
     for position, item in enumerate(items):
         try:
-            good[position] = draft(house, item, actor)
+            good[position] = draft(house, item, actor, names)
         except InvalidInput as error:
             bad[position] = error
         if position % 200 == 199:

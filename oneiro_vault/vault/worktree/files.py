@@ -26,7 +26,9 @@ _DEEPEST: Final = 40
 _IGNORABLE: Final = re.compile(
     "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]"
 )  # HFS+ drops these, so `.g\u200cit` would be `.git`
-_RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+_RESERVED: Final = re.compile(
+    r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?", re.IGNORECASE
+)
 _ODD: Final = re.compile(r'[<>:"|?*\\\x00-\x1f\x7f]')
 _KEPT: Final = "Nothing was written."
 

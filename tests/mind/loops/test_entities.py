@@ -60,6 +60,7 @@ def test_whoever_two_memories_are_about_has_a_note(call: Call, root: Path) -> No
     ids = [say(call, *one) for one in SAID]
     found = night(call)
     assert set(found) == {"Peter Novak", "Miller order"}, "once is not enough"
+    assert found["Peter Novak"]["path"] == "entities/Peter Novak.md"
     body = found["Peter Novak"]["body"].strip().splitlines()
     files = [next(root.rglob(f"*-{one}.md")).stem for one in ids[:2]]
     assert body == [

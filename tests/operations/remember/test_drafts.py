@@ -207,3 +207,87 @@ def test_a_bad_line_among_many_is_refused_alone(call: Call) -> None:
     found = call("remember", items=items, partial=True)
     assert [row["title"] for row in found["results"]] == ["One good thing."]
     assert [(bad["item"], "banana" in bad["message"]) for bad in found["rejected"]] == [(1, True)]
+
+
+def filed(call: Call, *titles: str, **keys: Any) -> list[str]:
+    """Where entities of these titles are filed that are remembered together."""
+    items = [{"text": f"{title} {n}.", "title": title} for n, title in enumerate(titles)]
+    given = {"type": "entity", **keys}
+    rows = call("remember", items=[item | given for item in items], dedupe=False)["results"]
+    return [row["path"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Peter Novak", "Überblick", "Node.js", "Ana-Marie O'Neill", "李小龍", "Project 2.0 (old)"],
+)
+def test_an_entity_has_a_file_of_its_name(call: Call, title: str) -> None:
+    assert filed(call, title) == [f"entities/{title}.md"]
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "AC/DC", "Part\\whole", "Plan: B", "Why?", "a*b", "<b>", 'The "boss"', "a|b", "C#", "x^2",
+        "[[Ana]]", ".hidden", "..", "Acme Inc.", "Writes eight articles…", "~temp", "50%25",
+        "CON", "con", "Aux.txt", "COM1", "LPT²", "CONIN$", "NUL .x", "notes.md", "Readme.MD",
+        "a\u200bb", "a\u202eb", "x" * 81, "\U0001f600" * 70,
+    ],
+)  # fmt: skip
+def test_what_names_no_file_everywhere_is_filed_by_its_id(call: Call, title: str) -> None:
+    (path,) = filed(call, title)
+    ident = path[-15:-3]
+    assert memory.is_id(ident)
+    assert path == f"entities/{memory.slug(title)}-{ident}.md"
+    assert len(path) < 100
+
+
+def test_blanks_around_a_title_are_not_in_the_name(call: Call) -> None:
+    assert filed(call, "  Peter Novak ") == ["entities/Peter Novak.md"]
+
+
+@pytest.mark.parametrize("other", ["Peter Novak", "peter novak", "PETER NOVAK"])
+def test_a_name_is_given_once_in_whatever_case(call: Call, other: str) -> None:
+    first, second = filed(call, "Peter Novak", other)
+    assert first == "entities/Peter Novak.md"
+    assert second.startswith("entities/peter-novak-")
+    (third,) = filed(call, other)
+    assert third.startswith("entities/peter-novak-")
+    (fourth,) = filed(call, "Pe\u0301ter", other)[:1]
+    assert fourth == "entities/P\u00e9ter.md", "as every system writes it"
+
+
+def test_a_name_that_a_person_gave_stays_theirs(root: Path, call: Call) -> None:
+    """Wherever that is: two files of one name would make their links lead elsewhere."""
+    (root / "people").mkdir()
+    (root / "people" / "peter novak.md").write_text("A friend.\n")
+    (root / "entities").mkdir(exist_ok=True)
+    (root / "entities" / "Dana.MD").write_text("An editor.\n")
+    call("adopt", paths=["people/peter novak.md"])
+    taken = filed(call, "Peter Novak", "Dana")
+    assert [path.rpartition("-")[0] for path in taken] == ["entities/peter-novak", "entities/dana"]
+    chosen = [
+        {"text": "A firm.", "title": "WOBS", "type": "entity"},
+        {"text": "Another.", "type": "entity", "path": "entities/wobs.md"},
+    ]
+    rows = call("remember", items=chosen)["results"]
+    assert rows[0]["path"].startswith("entities/wobs-")
+    assert rows[1]["path"] == "entities/wobs.md"
+
+
+def test_other_types_and_paths_are_named_as_before(call: Call) -> None:
+    (path,) = filed(call, "Peter Novak", type="procedure")
+    assert path.startswith("procedures/peter-novak-")
+    assert filed(call, "Peter Novak", path="people/P.md") == ["people/P.md"]
+
+
+def test_a_forgotten_entity_comes_back_beside_one_that_has_its_name(root: Path, call: Call) -> None:
+    first = call("remember", items=[{"text": "Peter writes.", "title": "Peter", "type": "entity"}])
+    ident = first["results"][0]["id"]
+    before = (root / "entities/Peter.md").read_bytes()
+    call("forget", id=ident)
+    assert filed(call, "peter") == ["entities/peter.md"]
+    back = call("restore", id=ident)
+    assert back["path"] == f"entities/Peter-{ident}.md"
+    assert (root / back["path"]).read_bytes() == before
+    assert clean(root)
