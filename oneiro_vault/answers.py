@@ -370,7 +370,7 @@ class Collected(Answer):
 
 
 class ListRow(TypedDict):
-    """A memory in a list. `strength` is 0..1."""
+    """A memory in a list. `strength` is 0..1, `level` above 0 for what was made of others."""
 
     id: str
     path: str
@@ -378,6 +378,7 @@ class ListRow(TypedDict):
     description: str
     type: str
     status: str
+    level: int
     tags: list[str]
     created: str
     strength: float

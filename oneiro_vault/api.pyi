@@ -223,6 +223,7 @@ class Operations:
         entity: str | None = None,
         since: str | None = None,
         until: str | None = None,
+        level: int | None = None,
         limit: int = 50,
     ) -> answers.Listed: ...
     def log(self, *, id: str | None = None, limit: int = 20) -> answers.Log: ...
@@ -477,6 +478,7 @@ class AsyncCalls:
         entity: str | None = None,
         since: str | None = None,
         until: str | None = None,
+        level: int | None = None,
         limit: int = 50,
     ) -> answers.Listed: ...
     async def log(self, *, id: str | None = None, limit: int = 20) -> answers.Log: ...

@@ -209,7 +209,8 @@ class Problem:
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Which notes: every given field must fit; several tags or entities all of them, else any of
-    several; `without`: types that are left out. Times are epoch seconds [since, until)."""
+    several; `without`: types that are left out; `level`: of this one or above. Times are epoch
+    seconds [since, until)."""
 
     type: str | Collection[str] | None = None
     kind: str | Collection[str] | None = None
@@ -220,5 +221,6 @@ class Filters:
     project: str | Collection[str] | None = None
     source: str | Collection[str] | None = None
     entity: str | Collection[str] | None = None
+    level: int | None = None
     since: float | None = None
     until: float | None = None

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from oneiro_vault import answers
 from oneiro_vault.core.markdown.quoting import PREFACE, escape, quote
 
 NOTHING: Final = "No relevant memory."
+NO_INSIGHT: Final = "No insight of that level."
 _ROOM: Final = 100_000
 """Characters of memories in one answer; the resource of a memory has all of it."""
 _LEAST: Final = 2_000
+_STEPS: Final = 60
+"""Memories that a look at the levels shows, the nearest."""
 _MARKS: Final = (("weak match", "weak"), ("file gone", "gone"), ("partly read", "broken"))
 
 Found = Mapping[str, Any]
@@ -110,6 +113,31 @@ def orientation(now: str, found: answers.Oriented) -> str:
             f"{found['flagged']} memories have a question for the person: flagged lists them."
         )
     return "\n\n".join([*parts, *less(found["degraded"])])
+
+
+def levels(found: answers.Levels, up: bool, most: int = _STEPS) -> str:
+    """A memory and below it what it was made of (or, `up`, what was made of it), each step further
+    in; of a conversation the words that count."""
+    below: dict[str, list[answers.Level]] = {}
+    for one in found["levels"][:most]:
+        below.setdefault(one["of"], []).append(one)
+    lines = [f"{found['id']} {one_line(found['title'])}", *_below(found["id"], below)]
+    if len(lines) == 1:
+        lines.append("Nothing was made of it." if up else "It was made of nothing else.")
+    left = len(found["levels"]) - most
+    return "\n".join([*lines, f"{left} more are not shown."] if left > 0 else lines)
+
+
+def _below(ident: str, below: Mapping[str, Sequence[answers.Level]]) -> Iterator[str]:
+    for one in below.get(ident, ()):
+        level = [f"level {one['level']}"] if one["level"] else []
+        usual = (one["type"], "semantic"), (one["status"], "active")
+        marks = [*level, *(one_line(mark) for mark, known in usual if mark != known)]
+        noted = f" [{', '.join(marks)}]" if marks else ""
+        words = f": “{one_line(one['words'])}”" if one["words"] else ""
+        facts = f"{one['id']} {day(one['created'])}{noted} {one_line(one['title'])}"
+        yield f"{'  ' * (one['depth'] - 1)}- {facts}{words}"
+        yield from _below(one["id"], below)
 
 
 def questions(found: Iterable[answers.FlaggedRow]) -> str:

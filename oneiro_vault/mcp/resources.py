@@ -1,5 +1,6 @@
 """Addresses a client can read, complete and follow: memory://{id}, orientation://current,
-dream://{date}.
+dream://{date}; and read and complete: memory://{id}/down and memory://{id}/up, what it was made of
+and what was made of it.
 
 Followers are told that what is behind one changed: those of 2026-07-28 hold a
 `subscriptions/listen` stream on the server's bus; earlier ones asked with `resources/subscribe`.
@@ -41,7 +42,12 @@ MEMORY: Final = "memory://"
 ORIENTATION: Final = "orientation://current"
 DREAM: Final = "dream://"
 _MARKDOWN: Final = "text/markdown"
-_KINDS: Final = {f"{MEMORY}{{id}}": "memory", f"{DREAM}{{date}}": "dream"}
+_DOWN: Final = f"{MEMORY}{{id}}/down"
+_UP: Final = f"{MEMORY}{{id}}/up"
+_KINDS: Final = {
+    **dict.fromkeys((f"{MEMORY}{{id}}", _DOWN, _UP), "memory"),
+    f"{DREAM}{{date}}": "dream",
+}
 
 
 def add(server: MCPServer[Any], desk: Desk) -> None:
@@ -80,6 +86,26 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
             raise ResourceNotFoundError(formatting.one_line(advice(found["missing"][0]["reason"])))
         one = formatting.whole(found["memories"][0], len(found["memories"][0]["body"]))
         return f"Now: {desk.now()}\n\n{PREFACE}\n\n{one}\n"
+
+    @server.resource(
+        _DOWN,
+        title="What a memory was made of",
+        description="Step by step down to the raw words",
+        mime_type=_MARKDOWN,
+    )
+    async def down(id: str) -> str:
+        found = await vault.levels(id=id)
+        return f"Now: {desk.now()}\n\n{PREFACE}\n\n{formatting.levels(found, up=False)}\n"
+
+    @server.resource(
+        _UP,
+        title="What was made of a memory",
+        description="Step by step up to the orientation",
+        mime_type=_MARKDOWN,
+    )
+    async def up(id: str) -> str:
+        found = await vault.levels(id=id, up=True)
+        return f"Now: {desk.now()}\n\n{PREFACE}\n\n{formatting.levels(found, up=True)}\n"
 
     @server.resource(
         f"{DREAM}{{date}}",

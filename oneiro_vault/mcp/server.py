@@ -23,6 +23,7 @@ from oneiro_vault.mcp.request_context import PATIENCE, Call, Desk, Samplers, cal
 from oneiro_vault.mcp.resources import Listen, Updates, asked_for
 from oneiro_vault.mcp.tools.change_tools import Changing
 from oneiro_vault.mcp.tools.recall_tools import (
+    Climbing,
     Connecting,
     Dreaming,
     History,
@@ -106,6 +107,7 @@ SETS: Final[dict[str, Callable[[Desk], list[VaultTool]]]] = {
     "dreams": lambda desk: Dreaming(desk).tools(),
     "graph": lambda desk: Connecting(desk).tools(),
     "wisdom": lambda desk: Weighing(desk).tools(),
+    "levels": lambda desk: Climbing(desk).tools(),
 }
 """Further tools, off unless the setting `mcp.tools` names their set."""
 _LISTS: Final = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")

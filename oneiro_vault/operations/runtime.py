@@ -544,6 +544,7 @@ class Remembered:
             "description": row.description,
             "type": row.type,
             "status": row.status,
+            "level": row.level,
             "tags": list(row.tags),
             "created": row.created,
             "strength": round(self.strength(row), 4),

@@ -99,8 +99,8 @@ RULES: Final[Mapping[str, _Rule]] = {
     "hashes": (lambda value: bool(_HASHES.fullmatch(value)), "sha256 in hex"),
     "times": (_times, "times such as `00:00, 18:00 dialectic`"),
     "sets": (
-        lambda value: set(value.split()) <= {"history", "dreams", "graph", "wisdom"},
-        "`history`, `dreams`, `graph`, `wisdom`",
+        lambda value: set(value.split()) <= {"history", "dreams", "graph", "wisdom", "levels"},
+        "`history`, `dreams`, `graph`, `wisdom`, `levels`",
     ),
     "shares": (lambda value: bool(_SHARES.fullmatch(value)), "such as `instructions=3 episodes=0`"),
     "judge": _one_of(*JUDGES),

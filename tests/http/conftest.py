@@ -18,7 +18,7 @@ from tests.http.remote import PASSWORD, Remote
 GENEROUS = {
     "ONEIRO_ACCESS_READS": "0",
     "ONEIRO_ACCESS_WRITES": "0",
-    "ONEIRO_MCP_TOOLS": "history graph wisdom",
+    "ONEIRO_MCP_TOOLS": "history graph wisdom levels",
 }
 
 

@@ -60,6 +60,7 @@ def arguments(tool: str, ident: str) -> dict[str, Any]:
         "graph": {"name": ident}, "context": {"request": "Which harbour is it?"},
         "consult": {"decision": "Which harbour?"}, "ponder": {},
         "learn": {"text": f"Harbour {time.time_ns()} silts up."},
+        "insights": {}, "recall_down": {"id": ident}, "recall_up": {"id": ident},
     }  # fmt: skip
     return good[tool]
 

@@ -27,7 +27,8 @@ CONFIGURATIONS: tuple[list[str], ...] = (
     ["dreams"],
     ["history", "dreams"],
     ["graph"],
-    ["dreams", "graph", "history", "wisdom"],
+    ["levels"],
+    ["dreams", "graph", "history", "levels", "wisdom"],
     ["dreams", "history"],
 )
 Request = tuple[str, dict[str, Any]]

@@ -42,7 +42,12 @@ def test_what_there_is(speak: Speak) -> None:
                 "orientation://current"
             ]
             templates = (await found.client.list_resource_templates()).resource_templates
-            assert [one.uri_template for one in templates] == ["memory://{id}", "dream://{date}"]
+            assert [one.uri_template for one in templates] == [
+                "memory://{id}",
+                "memory://{id}/down",
+                "memory://{id}/up",
+                "dream://{date}",
+            ]
             (content,) = (await found.client.read_resource("orientation://current")).contents
             assert getattr(content, "text", "").startswith("Now: 20")
             prompts = {

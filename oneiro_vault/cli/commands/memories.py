@@ -130,6 +130,7 @@ def _below(ident: str, below: dict[str, list[answers.Level]], style: Style) -> l
 @click.option("--status", help="Only with this status (active, pending, superseded, …).")
 @click.option("--session", help="Only from this conversation.")
 @click.option("--entity", help="Only about this person or thing.")
+@click.option("--level", type=int, help="Only of this level and above (1: insights).")
 @click.option("--since", help="Created from this date on.")
 @click.option("--until", help="Created up to this date.")
 @click.option("-n", "--limit", type=int, default=50, show_default=True, help="How many at most.")

@@ -559,6 +559,9 @@ def _where(filters: Filters) -> tuple[str, list[object]]:
             f"role IN {note_rows.ABOUT})"
         )
         values.append(json.dumps(spellings(entity)))
+    if filters.level is not None:
+        parts.append("level >= ?")
+        values.append(filters.level)
     for sign, moment in ((">=", filters.since), ("<", filters.until)):
         if moment is not None:
             parts.append(f'"when" {sign} ?')

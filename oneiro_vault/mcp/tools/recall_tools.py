@@ -1,6 +1,7 @@
 """The tools that look, quoting what they answer; and two sets that are off unless `mcp.tools` names
 them: `history`, where a memory came from, and the way back; `dreams`, questions that wait for a
-judge; `graph`, what is connected, and what bears on a request; `wisdom`, what was learned."""
+judge; `graph`, what is connected, and what bears on a request; `wisdom`, what was learned;
+`levels`, what was made of what."""
 
 from __future__ import annotations
 
@@ -320,6 +321,52 @@ def _case(one: answers.Cited) -> str:
     then = "; then: ".join(["", *(formatting.one_line(after["title"]) for after in one["then"])])
     words = formatting.one_line(one["words"] or one["title"])
     return f"- {one['id']} {formatting.day(one['created'])} {words}{ended}{then}"
+
+
+@dataclass
+class Climbing:
+    """Tools that go from orientation and insights down to the raw words, and back, over one
+    desk."""
+
+    desk: Desk
+
+    def tools(self) -> list[VaultTool]:
+        """In the order in which a model meets them."""
+        return [
+            tool(self.insights, reads=True),
+            tool(self.recall_down, reads=True),
+            tool(self.recall_up, reads=True),
+        ]
+
+    async def insights(
+        self,
+        ctx: Ctx,
+        level: Annotated[int, Field(ge=1, le=99, description="And above")] = 1,
+        limit: Annotated[int, Field(ge=1, le=100)] = 20,
+    ) -> CallToolResult:
+        """What loops concluded from several memories, the newest, highest level first: level 1 of
+        memories, 2 of insights."""
+        found = await self.desk.ask(ctx).list(level=level, status="active", limit=limit)
+        results = found["results"]
+        told = [f"Now: {self.desk.now()}", *([PREFACE] if results else [formatting.NO_INSIGHT])]
+        for height in sorted({one["level"] for one in results}, reverse=True):
+            told.append(f"Level {height}:")
+            told.append(formatting.rows(one for one in results if one["level"] == height))
+        return answer("\n".join(told), ids=_ids(results))
+
+    async def recall_down(self, ctx: Ctx, id: str) -> CallToolResult:
+        """What a memory, insight or orientation line was made of, step by step to the raw words of
+        conversations."""
+        return await self._steps(ctx, id, up=False)
+
+    async def recall_up(self, ctx: Ctx, id: str) -> CallToolResult:
+        """What was made of a memory or conversation: facts, insights, orientation."""
+        return await self._steps(ctx, id, up=True)
+
+    async def _steps(self, ctx: Ctx, id: str, up: bool) -> CallToolResult:
+        found = await self.desk.ask(ctx).levels(id=id, up=up)
+        told = [f"Now: {self.desk.now()}", PREFACE, formatting.levels(found, up)]
+        return answer("\n".join(told), ids=[found["id"], *_ids(found["levels"])])
 
 
 Answers: TypeAlias = Annotated[Json | str, WithJsonSchema({"type": "object"})]

@@ -35,6 +35,8 @@ from oneiro_vault.vault.history.commit_log import Entry
 
 REPORT: Final = "dream"
 """The type of reports."""
+HIGHEST: Final = 99
+"""Nothing reaches a level above."""
 
 
 def recall(
@@ -237,11 +239,18 @@ def list_(
     entity: str | None = None,
     since: str | None = None,
     until: str | None = None,
+    level: int | None = None,
     limit: int = 50,
 ) -> answers.Listed:
-    """Notes that fit, newest first; reports of dreams only when their type is asked for."""
+    """Notes that fit, newest first; reports of dreams only when their type is asked for. `level`:
+    what was made of so many levels below it, or of more; from 1 on these are insights."""
     if limit < 1:
         raise InvalidInput(f"limit must be a whole number above 0, not {shown(limit)}")
+    if level is not None and not 0 <= level <= HIGHEST:
+        raise InvalidInput(
+            f"level must be a whole number from 0 to {HIGHEST}, not {shown(level)}",
+            hint="Insights are of level 1 and above.",
+        )
     kinds, states = _many(type or ()), _many(status or ())
     check_text(*kinds, tag, *states, session, entity)
     house.converge()
@@ -253,6 +262,7 @@ def list_(
         status=drafts.checked_statuses(states),
         session=session,
         entity=entity,
+        level=level,
         since=start,
         until=end,
         limit=limit,

@@ -1,5 +1,6 @@
 """The set `dreams`: a connected model judges what the loops ask, and sees nothing but quoted
-notes. The set `graph`: it follows relations, and gathers what bears on a request."""
+notes. The set `graph`: it follows relations, and gathers what bears on a request. The set `levels`:
+it goes from insights down to the raw words, and back."""
 
 from __future__ import annotations
 
@@ -7,12 +8,16 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from mcp_types import TextResourceContents
 
 from oneiro_vault.app import App, init_vault
+from oneiro_vault.core.markdown.quoting import PREFACE, escape
+from oneiro_vault.mcp import formatting
 from oneiro_vault.settings.definitions import Settings
-from tests.mcp.speaking import connected, run, server_over, words
+from tests.mcp.speaking import connected, ids, run, server_over, words
 
 QUESTION = re.compile(r"^Question (\w+): ([\w ]+)$", re.MULTILINE)
 ALIKE = (
@@ -121,3 +126,79 @@ def test_a_model_follows_relations(app: App, era: str) -> None:
             assert "- works_for [[WOBS]]" in beside
 
     run(talk())
+
+
+SPOKEN = "User: Hi there.\n\nUser: I moved to Graz in May and I work as a nurse there.\n"
+
+
+def grown(app: App) -> dict[str, str]:
+    """A conversation, the fact of it, an insight, what was made of that, and an orientation line:
+    name -> id."""
+    found = {"raw": app.call("capture", {"text": SPOKEN, "kind": "session", "session": "s"})["id"]}
+    app.call("dream", {"loops": ["encode"], "judge": "offline"})
+    found["fact"] = app.call("list", {"type": "semantic"})["results"][0]["id"]
+    for name, of, more in (
+        ("insight", "fact", {"level": 1}),
+        ("theme", "insight", {"level": 2}),
+        ("line", "theme", {"type": "orientation"}),
+    ):
+        item = {"text": f"The {name} about Graz.", "derived_from": [found[of]], **more}
+        found[name] = app.call("remember", {"items": [item]})["results"][0]["id"]
+    return found
+
+
+def test_a_model_goes_down_to_the_raw_words_and_up_again(app: App, era: str) -> None:
+    known = grown(app)
+
+    async def talk() -> None:
+        async with connected(server_over(app, sets=["levels"]), era) as found:
+            names = [tool.name for tool in (await found.client.list_tools()).tools]
+            assert names[10:] == ["insights", "recall_down", "recall_up"]
+            down = (await found.said("recall_down", id=known["line"])).splitlines()
+            assert down[1:3] == [PREFACE, f"{known['line']} The line about Graz."]
+            steps = ("theme", "insight", "fact", "raw")
+            for depth, (text, name) in enumerate(zip(down[3:], steps, strict=True)):
+                assert text.startswith(f"{'  ' * depth}- {known[name]} 20"), text
+            assert "[level 2] The theme" in down[3]
+            assert "[episodic]" in down[6]
+            assert down[6].endswith(": “I moved to Graz in May and I work as a nurse there.”")
+            up = await found.tool("recall_up", id=known["raw"])
+            assert ids(up) == [known[one] for one in ("raw", "fact", "insight", "theme", "line")]
+            assert "“" not in words(up)
+            assert "was made of it" in await found.said("recall_up", id=known["line"])
+            uri = f"memory://{known['line']}/down"
+            (read,) = (await found.client.read_resource(uri)).contents
+            assert isinstance(read, TextResourceContents)
+            assert read.text.split("\n\n", 2)[2].splitlines() == down[2:]
+
+    run(talk())
+
+
+def test_a_model_lists_insights_by_level(app: App, era: str) -> None:
+    async def talk() -> None:
+        async with connected(server_over(app, sets=["levels"]), era) as found:
+            assert "No insight" in await found.said("insights")
+            known = grown(app)
+            listed = (await found.said("insights")).splitlines()
+            assert [line for line in listed if line.startswith("Level")] == ["Level 2:", "Level 1:"]
+            assert listed[3].startswith(f"{known['theme']} 20")
+            assert listed[5].startswith(f"{known['insight']} 20")
+            assert len(listed) == 6
+            assert ids(await found.tool("insights", level=2)) == [known["theme"]]
+            refused = await found.tool("insights", level=0)
+            assert refused.is_error
+
+    run(talk())
+
+
+def test_a_look_at_the_levels_is_bounded() -> None:
+    one = {"type": "semantic", "level": 0, "created": "2026-03-05", "status": "pending"}
+    made: Any = [
+        {**one, "id": f"{n:012d}", "title": "<memory>", "depth": 1, "of": "a", "words": ""}
+        for n in range(70)
+    ]
+    text = formatting.levels({"schema": 1, "id": "a", "title": "A", "levels": made}, up=False)
+    first, *_, last = text.splitlines()[1:]
+    assert first == f"- {0:012d} 2026-03-05 [pending] {escape('<memory>')}"
+    assert last == "10 more are not shown."
+    assert len(text.splitlines()) == 62

@@ -287,6 +287,23 @@ def test_list_status_stats_doctor(root: Path, call: Call, ids: list[str]) -> Non
     assert all(p.get("verbose") for p in call("doctor", fix=True)["problems"])
 
 
+def test_a_list_by_level(call: Call, ids: list[str]) -> None:
+    one = stored(call, "Somebody keeps animals.", level=1, derived_from=[ids[2]])
+    two = stored(call, "Life is in the country.", level=2, derived_from=[one])
+
+    def listed(**asked: object) -> list[tuple[str, int]]:
+        return sorted((row["id"], row["level"]) for row in call("list", **asked)["results"])
+
+    assert listed(level=1) == sorted([(one, 1), (two, 2)])
+    assert listed(level=2) == [(two, 2)]
+    assert listed(level=0) == listed()
+    assert len(listed()) == 6
+    with pytest.raises(InvalidInput, match="from 0 to 99"):
+        call("list", level=-1)
+    with pytest.raises(InvalidInput, match="from 0 to 99"):
+        call("list", level=10**40)
+
+
 def test_reindex_changes_no_answer(call: Call, ids: list[str]) -> None:
     before = call("recall", query="honey")
     assert call("reindex")["notes"] == 4
