@@ -638,7 +638,8 @@ class View:
 
     def standing(self, row: Row) -> answers.Standing:
         """How far what it says is borne out; derived each time, for it changes with what others
-        say. What a person ratified is theirs; words a loop found by itself are its own."""
+        say. What a person ratified is theirs; what a loop wrote and no conversation says is its
+        own."""
         if self.known.doubted(row) or not _OPEN.isdisjoint(row.flags):
             return "disputed"
         if row.core:
@@ -646,15 +647,14 @@ class View:
         guessed = row.confidence is not None and row.confidence < _SURE
         if guessed or row.level >= 1:
             return "inferred"
-        if self.known.said_again(row) or self._sources(row) > 1:
+        sources = self._sources(row)
+        if self.known.said_again(row) or sources > 1:
             return "confirmed"
-        own = row.source == "dream" and row.trust not in memories.OWN_WORDS
+        own = row.source == "dream" and row.trust not in memories.OWN_WORDS and not sources
         return "inferred" if own else "said once"
 
     def _sources(self, row: Row) -> int:
         """In how many conversations it was said; the parts of one are one."""
-        if len(row.derived_from) < 2:
-            return len(row.derived_from)
         found = (one for ident in row.derived_from for one in self.index.get(ident))
         return len({one.session or one.handle for one in found if memories.captured(one)})
 

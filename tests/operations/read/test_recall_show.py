@@ -66,6 +66,8 @@ def written(root: Path, name: str, text: str, **meta: object) -> None:
         ({}, "said once"),
         ({"source": "dream", "trust": "said"}, "said once"),
         ({"source": "dream", "trust": "model"}, "inferred"),
+        ({"source": "dream", "derived_from": "[aaaaaaaaaaaa]", "trust": "model"}, "said once"),
+        ({"source": "dream", "derived_from": "[dddddddddddd]", "trust": "model"}, "inferred"),
         ({"level": 1, "derived_from": "[aaaaaaaaaaaa, bbbbbbbbbbbb]"}, "inferred"),
         ({"confidence": 0.64}, "inferred"),
         ({"confidence": 0.65}, "said once"),
