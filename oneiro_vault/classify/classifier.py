@@ -29,7 +29,7 @@ from oneiro_vault.index.embed.models import DEFAULT_SHA256, Model, model_folder
 if TYPE_CHECKING:
     from oneiro_vault.index.embed.embedders import WorkerEmbedder
 
-Head = Literal["gate", "keep", "history"]
+Head = Literal["gate", "keep", "history", "procedure"]
 Intent = Literal[
     "action", "information", "status", "process", "recall", "comparison", "verification",
     "instruction", "correction", "opinion", "planning", "delegation",
@@ -47,6 +47,10 @@ RARE: Final = 0.75
 """The same for a question about an earlier state, as few are: of those of eight made-up months 88
 of 98 are recognised, 3 of their 276 others and 8 of 997 of a public collection taken for one (92,
 12 and 28 from .5 on). None of these lines was learned; their kinds were partly in view."""
+PROCEDURE: Final = 0.99
+"""The same for a paragraph that says how something is done, as few do and a wrong one misleads."""
+SHAPED: Final[tuple[Head, ...]] = ("procedure",)
+"""Heads that judge paragraphs: their narrow layer sees the shape of one, too."""
 TOPICS: Final[tuple[Topic, ...]] = get_args(Topic)
 """What every conversation needs of a person, in the order in which it is shown: who they are, their
 work, home, people and health, and what they always want."""
@@ -76,6 +80,15 @@ def looks_back(question: str) -> bool:
     """Does a question ask what was before what is, or how it came to be? One about what happened
     once, or how things are, does not."""
     return probabilities("history", [question], [SPEAKERS[0]])[0] >= RARE
+
+
+def dictates(paragraphs: Sequence[str]) -> list[float]:
+    """How likely each paragraph of a person's own words says how something is always done, in
+    steps, 0-1; from `PROCEDURE` on it is a procedure.
+
+    What happened once, plans for a day, requests, rules without steps and lists of things are not.
+    """
+    return probabilities("procedure", paragraphs)
 
 
 def topics(sentences: Sequence[str]) -> list[Mapping[Topic, float]]:
@@ -136,13 +149,21 @@ def probabilities(
     )
     if f"{head}/out" in learned:
         scores += network(
-            vectors(sentences), *(learned[f"{head}/{name}"] for name in ("in", "shift", "out"))
+            seen(head, sentences), *(learned[f"{head}/{name}"] for name in ("in", "shift", "out"))
         )
     if speakers:
         scores += learned[f"{head}/speakers"][
             [SPEAKERS.index(one) if one in SPEAKERS else 0 for one in speakers]
         ]
     return [float(one) for one in 1 / (1 + np.exp(-np.clip(scores, -30, 30)))]
+
+
+def seen(head: Head, sentences: Sequence[str]) -> Vectors:
+    """What the narrow layer of a head sees of sentences, one row each."""
+    found = vectors(sentences)
+    if head not in SHAPED:
+        return found
+    return np.hstack([found, np.array([shape(one) for one in sentences], dtype=np.float32)])
 
 
 def network(given: Vectors, inner: Vectors, shift: Vectors, out: Vectors) -> Vectors:
@@ -218,6 +239,36 @@ def features(sentence: str) -> Sparse:
     ]
     values = [np.where(kind & 0x80000000, 1, -1) / np.sqrt(max(len(kind), 1)) for kind in codes]
     return np.concatenate(codes) % BUCKETS, np.concatenate(values).astype(np.float32)
+
+
+_ITEM: Final = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+", re.M)
+_MARKS: Final = re.compile(r"[,;:.!?=\n]+")
+_NEXT: Final = re.compile(
+    r"\b(?:then|next|finally|last|afterwards|after that|dann|danach|zuletzt|puis|ensuite|enfin|"
+    r"luego|después|depois|então|poi|dopo|infine|daarna|dan|sedan|därefter|potem|następnie)\b",
+    re.I,
+)
+_HEAD: Final = 80
+"""Characters of a paragraph in which what stands before a colon is its heading."""
+
+
+def shape(paragraph: str) -> list[float]:
+    """How a paragraph is built, in numbers from 0 to about 2: parts between marks, items of a list,
+    words for what comes next, questions, a heading, its length, how long its parts are."""
+    text = paragraph[:_LONGEST]
+    parts = [len(words) for one in _MARKS.split(text) if (words := one.split())] or [0]
+    return [
+        min(len(parts), 12) / 6,
+        min(len(_ITEM.findall(text)), 8) / 4,
+        min(len(_NEXT.findall(text)), 4) / 2,
+        float("?" in text),
+        float(text.rstrip().endswith("?")),
+        float(any(mark in text[:_HEAD] for mark in ":=")),
+        len(text) / 300,
+        sum(parts) / len(parts) / 6,
+        max(parts) / 12,
+        sum(one <= 2 for one in parts) / len(parts),
+    ]
 
 
 def score(found: Sparse, weights: npt.NDArray[Any]) -> float:

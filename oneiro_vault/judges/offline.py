@@ -15,7 +15,7 @@ from datetime import date
 from typing import Any, Final
 
 from oneiro_vault.classify import first_things
-from oneiro_vault.classify.classifier import worth_keeping
+from oneiro_vault.classify.classifier import PROCEDURE, dictates, worth_keeping
 from oneiro_vault.classify.names import find
 from oneiro_vault.core.conversation import personal, turns
 from oneiro_vault.core.memory import no_weaker
@@ -48,6 +48,15 @@ _VERBS: Final = re.compile(
     r"heeft|zijn|jest|są|är)|'s|'re|'ll|'ve)\b",
     re.I,
 )
+LONGEST_PROCEDURE: Final = 900
+"""Characters of a paragraph that is kept as one procedure."""
+LONGEST_TRIGGER: Final = 16
+FIRST_WORDS: Final = 8
+"""Words of when it applies, and of what stands for it where its first clause is longer."""
+_GAP: Final = re.compile(r"(?<!:)[ \t]*\n[ \t]*\n\s*(?!\s*(?:[-*•–]|\d{1,2}[.)])\s)")
+"""Between paragraphs; a list belongs to what is above it."""
+_ITEM: Final = re.compile(r"\s*(?:[-*•–]|\d{1,2}[.)])\s+")
+_CLAUSE: Final = re.compile(r"\s*[:=,;\n]\s*|\s+(?:[–—-]+|->|→)\s+|[.!]\s+")
 _ABOUT: Final = frozenset(("person", "organization", "project", "animal"))
 """What a fact is about, of what it names."""
 
@@ -131,9 +140,14 @@ def merge(question: Question) -> Mapping[str, Any] | None:
 
 
 def units(question: Question) -> Mapping[str, Any] | None:
-    """What the person said that will be wanted later, in their own words, with the days they meant.
-    Never complete: the rest waits for a model."""
-    found = [unit for shown in question.shown for unit in _kept(shown)]
+    """What the person said that will be wanted later, in their own words, with the days they meant,
+    and how they say that something is always done. Never complete: the rest waits for a model."""
+    found: list[Mapping[str, Any]] = []
+    for shown in question.shown:
+        stretches = own(shown.text, dict(shown.notes).get(turns.GOES_ON, ""), shown.source)
+        dictated = procedures(stretches, _said_on(shown))
+        left = [rest for one in stretches for rest in _without(one, dictated)]
+        found += [*map(_procedure, dictated), *_kept(shown, left)]
     return (
         {"reason": "what was said, word for word", "units": found[:40], "complete": False}
         if found
@@ -141,13 +155,12 @@ def units(question: Question) -> Mapping[str, Any] | None:
     )
 
 
-def _kept(shown: Shown) -> list[Mapping[str, Any]]:
+def _kept(shown: Shown, stretches: Sequence[str]) -> list[Mapping[str, Any]]:
     """A sentence that points at the one before it takes that along; one of little worth alone is
     kept only with the one before it, unless it says who the person is or what they always want."""
-    notes = dict(shown.notes)
-    day = _date(notes.get("captured", "") or shown.created)
+    day = _said_on(shown)
     found: list[list[str]] = []
-    for sentences in own(shown.text, notes.get(turns.GOES_ON, ""), shown.source):
+    for sentences in map(claims.split_sentences, map(turns.without_speaker, stretches)):
         run = [first_things.before_question(one) for one in sentences]
         before, taken = "", False
         topics = first_things.topics(run)
@@ -175,14 +188,58 @@ def _kept(shown: Shown) -> list[Mapping[str, Any]]:
     return [_unit(said, about, day) for said, about in zip(runs, named, strict=True)]
 
 
-def own(text: str, speaker: str = "", source: str = "") -> list[list[str]]:
-    """Sentences that a person typed themselves, or may have, by stretches of such words."""
-    runs = (
+def _said_on(shown: Shown) -> date | None:
+    return _date(dict(shown.notes).get("captured", "") or shown.created)
+
+
+def own(text: str, speaker: str = "", source: str = "") -> list[str]:
+    """What a person typed themselves, or may have, in stretches."""
+    return [
         text[one.start : one.end]
         for one in turns.typed(text, speaker, source)
         if one.own or (one.doubted and _BEGINS.search(text[: one.start]))
-    )
-    return [found for run in runs if (found := claims.split_sentences(turns.without_speaker(run)))]
+    ]
+
+
+def procedures(stretches: Sequence[str], day: date | None) -> list[str]:
+    """The paragraphs, each with the list that it heads, that say how something is always done: of
+    no day in particular."""
+    found = [
+        paragraph
+        for stretch in stretches
+        for one in _GAP.split(turns.without_speaker(stretch))
+        if len((paragraph := one.strip()).split()) > FEWEST
+        and len(paragraph) <= LONGEST_PROCEDURE
+        and not (day and relative_dates.find(paragraph, day))
+    ]
+    likely = dictates(found)
+    return [one for one, sure in zip(found, likely, strict=True) if sure >= PROCEDURE]
+
+
+def _without(stretch: str, paragraphs: Sequence[str]) -> list[str]:
+    """A stretch in the pieces that these leave of it."""
+    found = [stretch]
+    for paragraph in paragraphs:
+        found = [rest for piece in found for rest in piece.split(paragraph)]
+    return [one for one in found if one.strip()]
+
+
+def _procedure(words: str) -> Mapping[str, Any]:
+    """A procedure as it was dictated: the items of a list, else its sentences; it applies when its
+    first clause says."""
+    head = _CLAUSE.split(words, maxsplit=1)[0].split()
+    when = " ".join(head if len(head) <= LONGEST_TRIGGER else head[:FIRST_WORDS])
+    lines = [one.strip() for one in words.splitlines() if one.strip()]
+    listed = sum(map(bool, map(_ITEM.match, lines))) > 1
+    steps = lines if listed else claims.split_sentences(words)
+    return {
+        "content": "\n".join(_ITEM.sub("", one, count=1) for one in steps),
+        "title": f"{when[:1].upper()}{when[1:]}",
+        "trigger": when,
+        "about": names([words])[0][:5],
+        "tags": [],
+        "quote": words,
+    }
 
 
 def _lacks(sentence: str) -> bool:
@@ -191,9 +248,8 @@ def _lacks(sentence: str) -> bool:
 
 
 def _stands(sentence: str, fewest: int) -> bool:
-    asks = sentence.rstrip("\"')*_ ").endswith(("?", ":"))
     fits = len(claims.tokens(sentence)) >= fewest and len(sentence) <= LONGEST
-    return fits and not asks
+    return fits and not sentence.rstrip("\"')*_ ").endswith(("?", ":"))
 
 
 def names(texts: Sequence[str]) -> list[list[str]]:

@@ -185,7 +185,11 @@ def _problem(
         and not (counted and counted <= there)
     ):
         return "the capture does not say that"
-    against = (polarity.contrary(fact, sentence) for sentence in _bearing(mine, ground, language))
+    against = (  # of a procedure each step by itself
+        polarity.contrary(step, sentence)
+        for step in fact.splitlines()
+        for sentence in _bearing(polarity.stems(step, language), ground, language)
+    )
     if not bare and (polarity.added(fact, ground) or any(against)):
         return _CONTRARY
     if _another(fact, ground, language):

@@ -1,5 +1,5 @@
-"""What is worth keeping and what asks about an earlier state by the packaged weights, and that
-training makes such weights."""
+"""What is worth keeping, what asks about an earlier state and what says how something is done by
+the packaged weights, and that training makes such weights."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import pytest
 
 from oneiro_vault.classify import classifier
 from oneiro_vault.classify.classifier import (
+    PROCEDURE,
     RARE,
     THRESHOLD,
+    dictates,
     looks_back,
     probabilities,
     weights,
@@ -93,6 +95,30 @@ def test_what_asks_how_things_are_or_what_happened_does_not(question: str) -> No
 
 def test_a_question_waits_for_no_model() -> None:
     assert not {"history/in", "history/out"} & weights().keys()
+
+
+def test_how_something_is_always_done_is_told_from_what_happened_or_is_asked_for() -> None:
+    steps = "soak the pots, let them drain, wipe the leaves, and put them back on the sill"
+    always, story, plan, request = dictates(
+        [
+            f"This is how I water the orchids: {steps}.",
+            "Yesterday I soaked the pots, let them drain, wiped the leaves and put them back.",
+            f"Tomorrow morning I'll {steps}, and then I have to catch the train.",
+            f"Can you {steps} please?",
+        ]
+    )
+    assert always >= PROCEDURE
+    assert max(story, plan, request) < THRESHOLD
+    assert dictates([]) == []
+
+
+@pytest.mark.slow
+def test_paragraphs_it_has_learned_are_judged_as_they_are_labelled() -> None:
+    some = train.lines("procedure")[::3]
+    found = dictates([line.text for line in some])
+    taken = [line.label for line, sure in zip(some, found, strict=True) if sure >= PROCEDURE]
+    assert sum(taken) >= 0.97 * len(taken)
+    assert sum(taken) >= 0.85 * sum(line.label for line in some)
 
 
 @pytest.mark.slow

@@ -237,6 +237,93 @@ def test_a_wish_goes_on_with_nothing_said_before() -> None:
     assert tuple(unit["quote"] for unit in kept(f"User: {' '.join(said)}")) == said
 
 
+@pytest.mark.parametrize(
+    ("text", "trigger", "steps"),
+    [
+        (
+            "when we cut a release: bump the version, run make golden, tag it, then ping Sara",
+            "when we cut a release",
+            [],
+        ),
+        (
+            "When we ship firmware:\n1. freeze the branch\n2. sign the image\n3. flash ten boards",
+            "When we ship firmware",
+            ["When we ship firmware:", "freeze the branch", "sign the image", "flash ten boards"],
+        ),
+        (
+            "To rotate the signing keys I make a new pair on the laptop, copy the public one to the "
+            "vault, sign a test build with it, and only then delete the old one.",
+            "To rotate the signing keys I make a new pair on the laptop",
+            [],
+        ),
+        (
+            "Every month I close the books like this. Export the bank file. Match every line to a "
+            "receipt. Ask Nadia about whatever is left.",
+            "Every month I close the books like this",
+            [
+                "Every month I close the books like this.",
+                "Export the bank file.",
+                "Match every line to a receipt.",
+                "Ask Nadia about whatever is left.",
+            ],
+        ),
+        (
+            "Wenn wir ein Konzert aufbauen: zuerst die Bühne, danach der Strom, dann die Boxen, und "
+            "am Ende der Soundcheck mit Jonas.",
+            "Wenn wir ein Konzert aufbauen",
+            [],
+        ),
+        (
+            "Quand on ferme l'atelier : couper le compresseur, vider la poubelle à copeaux, fermer "
+            "les volets et mettre l'alarme.",
+            "Quand on ferme l'atelier",
+            [],
+        ),
+    ],
+)
+def test_how_something_is_always_done_is_one_procedure_in_its_steps(
+    text: str, trigger: str, steps: list[str]
+) -> None:
+    (unit,) = kept(f"User: {text}")
+    assert (unit["trigger"], unit["quote"]) == (trigger, text)
+    assert unit["content"].split("\n") == (steps or [text])
+    assert unit["title"] == trigger[:1].upper() + trigger[1:]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yesterday we cut the release: I bumped the version, tagged it and then pinged Sara.",
+        "Please bump the version, run make golden, tag it, then ping Sara.",
+        "Tomorrow I will bump the version, run make golden, tag it and then ping Sara.",
+        "How do you cut a release? Do you bump the version first, then tag it, then push?",
+        "The docs say: bump the version, run the tests, tag it, then push. Is that right?",
+        "The parcel came back, so I scanned the label, checked the contents and put it on the shelf.",
+        "Dinner on Saturday: soup first, then the roast, then the cake, then coffee outside.",
+        "For the list: every charge gets a key, and releases go out on Mondays, if all are awake.",
+        "We never deploy on Fridays, nobody merges without a review, and secrets stay out of it.",
+        "Morgen bringe ich das Papier weg, kaufe Farbe und streiche dann die Tür.",
+        "Hier j'ai coupé le compresseur, vidé la poubelle et mis l'alarme.",
+        "How we deploy:\n\n> pull main, run the migrations, restart the workers, watch the errors",
+        "From the wiki:\n\n```\nWhen we deploy: pull main, run the migrations, restart.\n```",
+    ],
+)
+def test_what_happened_is_asked_planned_or_quoted_is_no_procedure(text: str) -> None:
+    question = Question(
+        "encode.units", "?", Units, (Shown("a", "", f"User: {text}", DAY, source="capture"),)
+    )
+    ((_, raw),) = OfflineJudge().ask([question])
+    units = raw.answer["units"] if isinstance(raw.answer, dict) else []
+    assert not [unit for unit in units if unit.get("trigger")]
+
+
+def test_beside_a_procedure_facts_are_kept_and_its_sentences_only_once() -> None:
+    how = "When we ship firmware: freeze the branch, sign the image, flash ten boards, then tell Ella."
+    procedure, fact = kept(f"User: My sister Ella works at Orion as a nurse.\n\n{how}")
+    assert (procedure["content"], procedure["about"]) == (how, ["Ella"])
+    assert fact["quote"] == "My sister Ella works at Orion as a nurse."
+
+
 def test_a_capture_without_such_sentences_stays_open() -> None:
     assert asked(
         "encode.units", Units, Shown("a", "", "User: hm, let me think. Can you try that again?")

@@ -331,6 +331,33 @@ def test_without_a_model_nothing_pasted_is_kept(app: App, root: Path) -> None:
     }
 
 
+def test_without_a_model_what_is_dictated_becomes_a_procedure_that_stands_beside_its_work(
+    app: App, root: Path
+) -> None:
+    dictated = (
+        "User: My sister Ana owns the boat Petrel.\n\nBefore we take the boat out: open the sea cock, "
+        "check the oil, run the blower for four minutes, then start the engine."
+    )
+    found = app.call(
+        "capture", {"text": dictated, "kind": "session", "session": "s1", "when": WHEN}
+    )
+    judged(app, OfflineJudge())
+    dream(app, "encode")
+    fact, procedure = sorted(filed(app, root, found["id"]), key=lambda one: one.type != "semantic")
+    assert (fact.body.strip(), fact.trigger) == ("My sister Ana owns the boat Petrel.", "")
+    assert (procedure.type, procedure.trust, procedure.trigger, procedure.body.strip()) == (
+        "procedure",
+        "said",
+        "Before we take the boat out",
+        dictated.partition("\n\n")[2],
+    )
+    assert [one["id"] for one in app.call("list", {"type": "procedure"})["results"]] == [
+        procedure.id
+    ]
+    shown = app.call("context", {"prompt": "we take the boat out on saturday, what is to be done?"})
+    assert shown["sections"]["procedures"] == [procedure.id]
+
+
 def test_without_a_model_a_correction_replaces_and_can_be_taken_back(app: App, root: Path) -> None:
     judged(app, OfflineJudge())
     for text, when in (
