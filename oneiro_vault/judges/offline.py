@@ -51,6 +51,7 @@ _VERBS: Final = re.compile(
 LONGEST_PROCEDURE: Final = 900
 """Characters of a paragraph that is kept as one procedure."""
 LONGEST_TRIGGER: Final = 16
+_TELLING: Final = 3
 FIRST_WORDS: Final = 8
 """Words of when it applies, and of what stands for it where its first clause is longer."""
 _GAP: Final = re.compile(r"(?<!:)[ \t]*\n[ \t]*\n\s*(?!\s*(?:[-*•–]|\d{1,2}[.)])\s)")
@@ -225,15 +226,15 @@ def _without(stretch: str, paragraphs: Sequence[str]) -> list[str]:
 
 
 def _procedure(words: str) -> Mapping[str, Any]:
-    """A procedure as it was dictated: the items of a list, else its sentences; it applies when its
-    first clause says."""
-    head = _CLAUSE.split(words, maxsplit=1)[0].split()
+    """A procedure as it was dictated, a list by its items; it applies when its first clause of more
+    than a word or two says."""
+    clauses = [one.split() for one in _CLAUSE.split(words)]
+    head = next((one for one in clauses if len(one) >= _TELLING), clauses[0])
     when = " ".join(head if len(head) <= LONGEST_TRIGGER else head[:FIRST_WORDS])
-    lines = [one.strip() for one in words.splitlines() if one.strip()]
-    listed = sum(map(bool, map(_ITEM.match, lines))) > 1
-    steps = lines if listed else claims.split_sentences(words)
+    lines = [one.strip() for one in words[words.index(head[0]) :].splitlines() if one.strip()]
+    items = [_ITEM.sub("", one, count=1) for one in lines if _ITEM.match(one)]
     return {
-        "content": "\n".join(_ITEM.sub("", one, count=1) for one in steps),
+        "content": "\n".join(items) if len(items) > 1 else " ".join(lines),
         "title": f"{when[:1].upper()}{when[1:]}",
         "trigger": when,
         "about": names([words])[0][:5],

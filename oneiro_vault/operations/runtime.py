@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.frontmatter.salvage import BROKEN
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.ranking import Weights
@@ -484,6 +485,7 @@ AGAIN: Final = "remembered again"
 """Why of a use: somebody said the same once more."""
 _OPEN: Final = frozenset({"contradiction", "conflict"})
 """Flags of a memory that another one speaks against."""
+_ENTITY: Final = "entity"
 _SURE: Final = 0.65
 """A memory of less `confidence` than this is a guess."""
 
@@ -583,6 +585,11 @@ class Use:
             self.last = moment if self.last is None else max(self.last, moment)
 
 
+def _quotes(row: Row) -> bool:
+    """Is it a block or a profile in the words of others, each with its source?"""
+    return row.type == _ENTITY or personal.is_quoted(f"- {row.description}")
+
+
 @dataclass
 class View:
     """The state of the vault a question is put to: the living one. An index, what the ledger
@@ -651,7 +658,7 @@ class View:
         if self.known.said_again(row) or sources > 1:
             return "confirmed"
         own = row.source == "dream" and row.trust not in memories.OWN_WORDS and not sources
-        return "inferred" if own else "said once"
+        return "inferred" if own and not _quotes(row) else "said once"
 
     def _sources(self, row: Row) -> int:
         """In how many conversations it was said; the parts of one are one."""

@@ -248,7 +248,7 @@ def test_a_wish_goes_on_with_nothing_said_before() -> None:
         (
             "When we ship firmware:\n1. freeze the branch\n2. sign the image\n3. flash ten boards",
             "When we ship firmware",
-            ["When we ship firmware:", "freeze the branch", "sign the image", "flash ten boards"],
+            ["freeze the branch", "sign the image", "flash ten boards"],
         ),
         (
             "To rotate the signing keys I make a new pair on the laptop, copy the public one to the "
@@ -260,12 +260,7 @@ def test_a_wish_goes_on_with_nothing_said_before() -> None:
             "Every month I close the books like this. Export the bank file. Match every line to a "
             "receipt. Ask Nadia about whatever is left.",
             "Every month I close the books like this",
-            [
-                "Every month I close the books like this.",
-                "Export the bank file.",
-                "Match every line to a receipt.",
-                "Ask Nadia about whatever is left.",
-            ],
+            [],
         ),
         (
             "Wenn wir ein Konzert aufbauen: zuerst die Bühne, danach der Strom, dann die Boxen, und "
@@ -415,3 +410,12 @@ def test_a_lasting_trait_stands_in_the_orientation_in_its_own_words(text: str, f
     else:
         assert not placed.ok
         assert placed.waits
+
+
+def test_a_word_before_it_names_no_procedure() -> None:
+    how = (
+        "when we close the shop in the evening: count the till, lock the back door, switch off the "
+        "kiln, then text Oonagh or Ravi that it's done."
+    )
+    (unit,) = kept(f"User: nice. {how}")
+    assert (unit["title"], unit["content"]) == ("When we close the shop in the evening", how)

@@ -19,7 +19,7 @@ from typing import Final
 from oneiro_vault.core.conversation.captures import CLIENT, FILE, KIND, OWN, SOURCE
 from oneiro_vault.core.conversation.pasted import foreign
 from oneiro_vault.core.markdown.taxonomy import prose
-from oneiro_vault.core.memory import Memory, captured, weakest
+from oneiro_vault.core.memory import OWN_WORDS, Memory, captured, weakest
 from oneiro_vault.core.text.claims import split_sentences
 
 KEY: Final = "spans"
@@ -160,9 +160,10 @@ def quoted(fact: str, texts: Iterable[str]) -> bool:
 def own_words(memory: Memory) -> str:
     """What the person typed of a conversation, apart from what they took from elsewhere; all of a
     note that is none."""
-    if memory.source != SOURCE:
+    if not captured(memory):
         return prose(memory.body)
-    return "\n\n".join(_stretches(memory.body, memory.source))
+    own = (one for one in spans(memory.body) if trust(memory, one) in OWN_WORDS)
+    return "\n\n".join(without_speaker(memory.body[one.start : one.end]) for one in own)
 
 
 @lru_cache(maxsize=128)

@@ -211,8 +211,9 @@ def _speaks(row: Row, past: bool) -> bool:
 
 
 def _quoted(row: Row, words: str) -> str:
-    title = row.title.removesuffix("…").strip()
-    head = "" if " ".join(words.split()).lstrip("#>-* ").startswith(title) else f"{row.title}\n"
+    title = row.title.removesuffix("…").strip().casefold()
+    said = " ".join(words.split()).lstrip("#>-* ").casefold()
+    head = "" if said.startswith(title) else f"{row.title}\n"
     return quote(
         head + words,
         id=row.handle,
