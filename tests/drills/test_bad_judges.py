@@ -119,6 +119,9 @@ def _in_words(question: Question, say: Callable[[str], str]) -> dict[str, Any]:
 
 HABITS: Final = {"everything": everything, "invents": invents, "negates": negates}
 
+ASKS_NOBODY = "entities"
+"""The loop whose profiles quote people and depend on no judge."""
+
 
 @dataclass
 class Life:
@@ -201,7 +204,8 @@ class Life:
             assert not [one for one in run["failed"] if one["kind"] in ("loop", "judge")], run[
                 "failed"
             ]
-            assert run["loop"] == "encode" or len(run["decisions"]) <= limit + len(run["left"])
+            makes = run["loop"] in ("encode", ASKS_NOBODY)  # new notes, of which there may be many
+            assert makes or len(run["decisions"]) <= limit + len(run["left"])
 
     def _notes(self) -> dict[str, Memory]:
         """Every note with an id, as its file says."""
@@ -337,7 +341,7 @@ def live(life: Life, habit: str, nights: int) -> None:
     life.words_kept()
     ops: dict[str, int] = {}
     for run in life.runs:
-        for one in run["decisions"]:
+        for one in run["decisions"] if run["loop"] != ASKS_NOBODY else ():
             ops[one["op"]] = ops.get(one["op"], 0) + 1
     back = life.taken_back()
     dropped = sum(run["probes"]["dropped"] for run in life.runs)
