@@ -125,12 +125,18 @@ def _branch(
     style: Style,
     text: list[str],
 ) -> None:
+    ends: dict[tuple[str | None, ...], dict[str, answers.GraphEdge]] = {}
     for edge in below.pop(ref, ()):
         other = edge["target"] if edge["source"] == ref else edge["source"]
         relation = edge["relation"] if edge["source"] == ref else edge["inverse"]
+        by = edge["by"] if edge["by"] not in (edge["source"], edge["target"]) else ""
+        ends.setdefault((other, edge["since"], edge["until"], by), {})[relation] = edge
+    for relations in ends.values():
+        edge = next(iter(relations.values()))
+        other = edge["target"] if edge["source"] == ref else edge["source"]
         dates = f"{edge['since'] or '…'} to {edge['until']}" if edge["until"] else edge["since"]
         indent = "  " * (nodes[ref]["hops"] + 1)
-        columns = [style(line(relation), "dim"), _noded(nodes[other], style)]
+        columns = [style(", ".join(map(line, relations)), "dim"), _noded(nodes[other], style)]
         columns += [style(f"since {dates}" if not edge["until"] else dates or "", "dim")] * bool(
             dates
         )

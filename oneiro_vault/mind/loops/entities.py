@@ -34,6 +34,7 @@ SHOWN: Final = 6
 """Sentences of a profile, the newest."""
 LONGEST: Final = 300
 """Characters of one."""
+RESTS: Final = "dormant"
 LIKELY: Final = 0.5
 """How likely what the tagger finds is a name, at least."""
 SURE: Final = 0.95
@@ -253,7 +254,9 @@ def _names(memory: Memory) -> set[str]:
 
 def _profiles(snapshot: Snapshot) -> Iterator[tuple[Note, set[str]]]:
     """The profiles that still are as they were made here, with their names."""
-    for note in snapshot.of(ENTITY):
+    for note in snapshot.notes.values():
+        if note.memory.type != ENTITY or note.memory.status not in ("active", RESTS):
+            continue
         written = all(_LINE.fullmatch(line) for line in note.memory.body.strip().splitlines())
         if ours(note) and written and not note.edited:
             yield note, _names(note.memory)
@@ -289,7 +292,7 @@ def _made(name: str, subject: Subject) -> Decision:
     meta = {
         "type": ENTITY,
         "title": subject.title,
-        "description": _described(subject.notes),
+        "description": _described(said),
         "trust": "model",
         "derived_from": [note.id for _, note in said],
     }
@@ -302,12 +305,20 @@ def _made(name: str, subject: Subject) -> Decision:
     )  # fmt: skip
 
 
-def _described(notes: Collection[object]) -> str:
-    return f"Whom or what {len(notes)} memories name."
+def _described(said: Sequence[tuple[str, Note]]) -> str:
+    """What was said last, with its day."""
+    return said[-1][0].removeprefix("- ").rpartition(" ([[")[0]
 
 
 def _key(name: str) -> str:
     return f"entity {name}"
+
+
+def _resting(note: Note) -> Decision:
+    """A profile of which nothing is left sleeps, without the words that were taken away."""
+    edit = Set(note.id, {"status": RESTS, "description": "", "derived_from": []}, "")
+    reason = "no memory names it any more"
+    return Decision(NAME, "revise", note.memory.title, reason, (edit,), (note.id,))
 
 
 def _kept(note: Note, subjects: Sequence[Subject]) -> Decision | None:
@@ -317,18 +328,19 @@ def _kept(note: Note, subjects: Sequence[Subject]) -> Decision | None:
         whole.take(one)
     said = _said(whole.forms, whole.notes.values())
     body = "\n".join(line for line, _ in said)
+    if not said:
+        return _resting(note) if note.active else None
     known = _names(note.memory)
-    aliases = (
-        [one for one in (whole.title, *whole.aliases) if fold(one) not in known] if said else []
-    )
+    aliases = [one for one in (whole.title, *whole.aliases) if fold(one) not in known]
     if body == note.memory.body.strip() and not aliases:
         return None
     changes: dict[str, object] = {
-        "description": _described(whole.notes),
+        "description": _described(said),
         "derived_from": [one.id for _, one in said],
         "timestamp": NOW,
     }
     changes |= {"aliases": [*note.memory.aliases, *aliases]} if aliases else {}
+    changes |= {} if note.active else {"status": "active"}
     ids = (note.id, *(one.id for _, one in said))
     return Decision(
         NAME, "revise", note.memory.title, "what is said of it changed",

@@ -69,6 +69,8 @@ def test_whoever_two_memories_are_about_has_a_note(call: Call, root: Path) -> No
     ], "by their files' names: Obsidian opens them"
     assert list(found["Peter Novak"]["meta"]["derived_from"]) == ids[:2]
     assert found["Peter Novak"]["meta"]["trust"] == "model"
+    last = found["Peter Novak"]["meta"]["description"]
+    assert last == "2026-05-09: “Peter Novak moved to the Miller order.”", "what a list shows"
     graph = call("graph", name="peter")
     assert ids[1] in {node["id"] for node in graph["nodes"]}
     before = call("log", limit=1)["entries"][0]["commit"]
@@ -251,3 +253,18 @@ def test_names_are_found_once_and_again_when_a_note_changes(call: Call, root: Pa
     call("reframe", id=first, text="Ruta Kalnins called.", actor="user")
     say(call, "The tent belongs to Ruta Kalnins.", [], "2026-05-03")
     assert set(night(call)) == {"Ilse Brandt", "Ruta Kalnins"}
+
+
+def test_what_was_forgotten_leaves_the_profile_too(call: Call) -> None:
+    ids = [say(call, *one) for one in SAID]
+    profile = night(call)["Peter Novak"]["id"]
+    for ident in ids[:2]:
+        call("forget", id=ident)
+    left = night(call)["Peter Novak"]
+    assert left["meta"]["status"] == "dormant"
+    assert "articles" not in json.dumps(left)
+    say(call, "Peter Novak is back from Riga.", ["Peter Novak"], "2026-06-01")
+    say(call, "Peter Novak edits now.", ["Peter Novak"], "2026-06-02")
+    again = night(call)["Peter Novak"]
+    assert (again["id"], again["meta"].get("status", "active")) == (profile, "active")
+    assert "Riga" in again["body"]
