@@ -100,3 +100,8 @@ def _unit(said: str) -> dict[str, Any]:
         "content": _FACTS[said], "title": "", "about": [], "tags": [], "happened": day,
         "quote": said,
     }  # fmt: skip
+
+
+def hostile(text: str) -> list[str]:
+    """Those of these words that a text has; an id may have their letters by chance."""
+    return [word for word in HOSTILE if re.search(rf"\b{word}\b", text)]

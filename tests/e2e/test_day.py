@@ -191,7 +191,7 @@ def test_what_was_said_is_known_with_its_day(story: Day) -> None:
         assert meta["trust"] == "said"
     (old,) = [meta for text, meta in known.items() if "measured on" in text]
     assert old["status"] == "superseded"
-    assert not [text for text in known if any(word in text for word in day.HOSTILE)]
+    assert not [text for text in known if day.hostile(text)]
 
 
 def test_a_judge_was_asked_only_where_the_person_allowed_it(story: Day) -> None:
@@ -213,12 +213,12 @@ def test_the_next_morning_begins_oriented(story: Day) -> None:
     given = story.client.read(before)
     for words in ("Marit Solheim", "bridge engineer", "in Bergen", "Nygård", "lengths in metres"):
         assert words in given
-    assert not [word for word in day.HOSTILE if word in given]
+    assert day.hostile(given) == []
 
 
 def test_the_night_is_made_up_for(story: Day) -> None:
     eventually(lambda: len(story.box.json("status")["dreams"]["did"]) > 2, 120)
-    assert not [word for word in day.HOSTILE if word in story.notes("orientation")]
+    assert day.hostile(story.notes("orientation")) == []
     assert "18.4" not in story.notes("orientation")
 
 
