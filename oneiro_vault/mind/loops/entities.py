@@ -38,7 +38,8 @@ RESTS: Final = "dormant"
 LIKELY: Final = 0.5
 """How likely what the tagger finds is a name, at least."""
 SURE: Final = 0.95
-"""How likely it is a person's where a conversation and a fact of it are enough."""
+"""How likely it is a person's where a conversation and a fact of it are enough, and a name where
+the same word mostly is none."""
 OFTEN: Final = 0.3
 """Share of the memories with a word in which it was taken for a name, at least."""
 _SHORT: Final = 2
@@ -73,8 +74,9 @@ class Subject:
     kinds: Counter[str] = field(default_factory=Counter)
     notes: dict[str, Note] = field(default_factory=dict)
     forms: set[str] = field(default_factory=set)
+    likely: float = 0.0
     person: float = 0.0
-    """How likely it is a person's name, where that is said most clearly."""
+    """How likely it is a name, and a person's, where that is said most clearly."""
 
     @property
     def title(self) -> str:
@@ -103,6 +105,7 @@ class Subject:
         self.kinds += other.kinds
         self.notes |= other.notes
         self.forms |= other.forms
+        self.likely = max(self.likely, other.likely)
         self.person = max(self.person, other.person)
 
     def counts(self) -> bool:
@@ -166,6 +169,7 @@ def _subjects(snapshot: Snapshot) -> dict[str, Subject]:
                 subject.spellings[" ".join(name.split())] += 1
                 subject.kinds.update([kind] if kind else [])
                 subject.notes[note.id] = note
+                subject.likely = max(subject.likely, likely)
                 subject.person = max(subject.person, likely if kind == "person" else 0.0)
     _mentioned(found, notes, texts)
     return _joined(found)
@@ -191,14 +195,21 @@ class _Text:
 def _mentioned(
     found: dict[str, Subject], notes: Sequence[Note], texts: Mapping[str, _Text]
 ) -> None:
-    """A word that often is a name is one wherever it stands; one that seldom is, is none."""
+    """A word that often is a name is one wherever it stands; one that seldom is ("will") only where
+    it surely was one."""
+    by_word: dict[str, list[Note]] = {}
+    for note in notes:
+        for word in texts[note.id].words:
+            by_word.setdefault(word, []).append(note)
     for form, subject in list(found.items()):
-        words = " ".join(_WORD.findall(form))
-        having = [note for note in notes if texts[note.id].has(words)]
-        if len(subject.notes) < OFTEN * len(having):
-            del found[form]
-        elif " " in form or len(form) > _SHORT:
+        words = _WORD.findall(form) or [form]
+        rarest = min((by_word.get(word, []) for word in words), key=len)
+        having = [note for note in rarest if texts[note.id].has(" ".join(words))]
+        often = len(subject.notes) >= OFTEN * len(having)
+        if often and (" " in form or len(form) > _SHORT):
             subject.notes |= {note.id: note for note in having}
+        elif not often and subject.likely < SURE:
+            del found[form]
 
 
 def _joined(found: Mapping[str, Subject]) -> dict[str, Subject]:

@@ -228,6 +228,14 @@ def test_a_word_that_seldom_is_a_name_is_none() -> None:
     assert made(*notes, named=named) == {}
 
 
+def test_a_name_that_is_a_common_word_too_stays_one_where_it_surely_is() -> None:
+    notes = [capture(ident, "it will rain and will be cold") for ident in "abcdefgh"]
+    notes += [capture(ident, f"Will came on day {ident}") for ident in "wxz"]
+    named = {ident: [person("Will", 0.98)] for ident in "wx"}
+    (will,) = made(*notes, named=named).values()
+    assert will["body"].count("[[") == 2
+
+
 def test_what_was_named_once_counts_wherever_it_stands() -> None:
     notes = (capture("a", "egid eats no meat"), capture("b", "i must ask egid about the wallbox"))
     (egid,) = made(*notes, named={"a": [person("egid", 0.7)]}).values()
