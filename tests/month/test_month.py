@@ -182,13 +182,12 @@ def test_without_a_model_nothing_is_merged_wrongly(tmp_path: Path) -> None:
 def test_without_a_judge_single_sentences_are_found_as_well_as_whole_conversations(
     tmp_path: Path,
 ) -> None:
-    """By meaning, which the embedder of the other tests has none of; but for two questions of 44:
-    one, as a name that all know helps conversations more (.93 by leaving it out, .82 with it), and one
-    since whom the person names has a note (without profiles it is found)."""
+    """By meaning, which the embedder of the other tests has none of; but for one question of 44, as a
+    name that all know helps conversations more (.93 by leaving it out, .82 with it)."""
     found: list[float] = []
     for loops in ((), ("decay",)):
         settings = {"dreams.judge": "offline", "embed.model": "default"}
         month = live(tmp_path / f"vault-{len(found)}", None, 8, loops, settings=settings)
         found.append(recall(month, 8)[0])
         month.app.close()
-    assert found[0] >= found[1] - 0.05
+    assert found[0] >= found[1] - 0.03

@@ -397,9 +397,11 @@ class Answers(Words):
         return self._ask(edge_rows.of_their_own)
 
     def made_of(self, handles: Collection[str]) -> dict[str, set[int]]:
-        """Handle -> the notes derived from it, and what replaced those since."""
+        """Handle -> the notes derived from it, and what replaced those since; no profile of an
+        entity, which quotes its sources and stands for none of them."""
         query = """WITH RECURSIVE made (source, note) AS (
-                     SELECT target, note FROM edges WHERE relation = 'derived_from'
+                     SELECT target, note FROM edges JOIN notes ON notes.key = note
+                     WHERE relation = 'derived_from' AND type != 'entity'
                      AND target IN (SELECT value FROM json_each(?))
                      UNION
                      SELECT made.source, later.key FROM made JOIN notes AS old

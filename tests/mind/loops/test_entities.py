@@ -276,3 +276,17 @@ def test_what_was_forgotten_leaves_the_profile_too(call: Call) -> None:
     again = night(call)["Peter Novak"]
     assert (again["id"], again["meta"].get("status", "active")) == (profile, "active")
     assert "Riga" in again["body"]
+
+
+def test_a_profile_does_not_stand_for_the_conversation_it_quotes(root: Path) -> None:
+    settings = Settings({"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0})
+    with App.open(root, settings) as app:
+        said = [
+            app.call("capture", {"text": f"User: Ilse Brandt {what}.", "kind": "session"})["id"]
+            for what in ("called about the boat", "sold the tent")
+        ]
+        app.call("dream", {"loops": ["entities"], "judge": "offline"})
+        (profile,) = app.call("list", {"type": "entity"})["results"]
+        sources = app.call("show", {"id": profile["id"]})["meta"]["derived_from"]
+        assert sorted(sources) == sorted(said)
+        assert app.house.index.made_of(said) == {}
