@@ -142,14 +142,15 @@ class Gather:
         self._stating: Collection[int] = ()
         self.found = Gathered()
 
-    def consider(self) -> list[Considered]:
-        """Carry the plan out: everything that the prompt may need."""
+    def consider(self, talks: bool = True) -> list[Considered]:
+        """Carry the plan out: everything that the prompt may need; `talks`: and how conversations
+        ended."""
         people = self._people()
         self._connected(people)
         self._applying("instructions", "get_instructions", kind="instruction")
         self._applying("procedures", "search_processes", type="procedure")
         self._said(people)
-        self._recent(people)
+        self._recent(people, talks)
         names = {name for row in people.values() for name in _names(row)}
         about = self._index.names_of(list(self._known))
         for key, one in self._known.items():
@@ -169,7 +170,7 @@ class Gather:
         learned in `project` goes first. `intents`: what the prompt is for, if that is known."""
         from oneiro_vault.classify.classifier import INTENDED  # as in `drafts`
 
-        considered = self.consider()
+        considered = self.consider(talks=not unasked)
         handles = [one.row.handle for one in considered]
         chances = dict(zip(handles, self._likely(considered, intents), strict=True))
         for one in sorted(considered, key=lambda one: one.row.when or 0.0):
@@ -373,7 +374,7 @@ class Gather:
     def _of(self, row: Row) -> Considered:
         return self._consider("episodes" if row.type == "episodic" else "memories", row)
 
-    def _recent(self, people: Mapping[int, Row]) -> None:
+    def _recent(self, people: Mapping[int, Row], talks: bool) -> None:
         started = time.perf_counter()
         since = self._ledger.now - LATELY
         found: dict[int, Row] = {}
@@ -382,10 +383,11 @@ class Gather:
                 entity=person.title, type="episodic", status="active", since=since, limit=_EVENTS
             )
             found |= {row.key: row for row in some if not captured(row) and self._admits(row)}
-        talks = self._index.list(
-            source=CAPTURE, type="episodic", status="active", since=since, limit=_TALKS
-        )
-        found |= {row.key: row for row in talks if row.outcome and self._admits(row)}
+        if talks:
+            some = self._index.list(
+                source=CAPTURE, type="episodic", status="active", since=since, limit=_TALKS
+            )
+            found |= {row.key: row for row in some if row.outcome and self._admits(row)}
         for row in found.values():
             self._of(row)
         self._step("search_events", _titles(people.values()), found.values(), started)
