@@ -24,7 +24,9 @@ from oneiro_vault.errors import InvalidInput
 EPISODIC: Final = "episodic"
 CAPTURE: Final = "capture"
 """Source of what was captured, and tag of a person's own words that still wait for encoding."""
-TYPES: Final = (EPISODIC, "semantic", "orientation", "entity", "procedure", "principle")
+ENTITY: Final = "entity"
+PROCEDURE: Final = "procedure"
+TYPES: Final = (EPISODIC, "semantic", "orientation", ENTITY, PROCEDURE, "principle")
 STATUSES: Final = ("active", "pending", "dormant", "superseded", "archived")
 TRUSTS: Final = ("user", "said", "model", "external")
 """Strongest first. `said`: typed by the person in a conversation, as a client recorded it."""

@@ -485,7 +485,6 @@ AGAIN: Final = "remembered again"
 """Why of a use: somebody said the same once more."""
 _OPEN: Final = frozenset({"contradiction", "conflict"})
 """Flags of a memory that another one speaks against."""
-_ENTITY: Final = "entity"
 _SURE: Final = 0.65
 """A memory of less `confidence` than this is a guess."""
 
@@ -587,7 +586,7 @@ class Use:
 
 def _quotes(row: Row) -> bool:
     """Is it a block or a profile in the words of others, each with its source?"""
-    return row.type == _ENTITY or personal.is_quoted(f"- {row.description}")
+    return row.type == memories.ENTITY or personal.is_quoted(f"- {row.description}")
 
 
 @dataclass

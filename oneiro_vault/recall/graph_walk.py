@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from oneiro_vault.core.markdown.taxonomy import CATEGORY, inverse
+from oneiro_vault.core.memory import ENTITY
 from oneiro_vault.core.text.query import spellings
 from oneiro_vault.index.keyword.edge_rows import ABOUT, UNTYPED, Bearer, Stated, StatedBy
 from oneiro_vault.index.keyword.queries import Answers, Bearers
 
 Ref: TypeAlias = int | str
-ENTITY: Final = "entity"
 WIDEST: Final = 5_000
 """Nodes that one step of a search for a way goes on from; beyond them the nearest are not looked
 for."""

@@ -22,7 +22,7 @@ from zlib import crc32
 
 from oneiro_vault.core.frontmatter.salvage import BROKEN, salvage
 from oneiro_vault.core.markdown import parser
-from oneiro_vault.core.memory import Memory, fingerprint, parse
+from oneiro_vault.core.memory import ENTITY, Memory, fingerprint, parse
 from oneiro_vault.core.text.language import detect
 from oneiro_vault.core.text.query import fold, segment, speaker_of, spellings
 from oneiro_vault.core.tree_diff import Past, Screen, blob_id
@@ -456,7 +456,7 @@ def _names(note: Memory, handle: str) -> set[tuple[str, str]]:
         parts = path.split("/")
         found.update(("/".join(parts[at:]), "stem") for at in range(1, len(parts) - 1))
     found.update((_folded(part), "tag") for tag in note.tags for part in _nested(tag.lstrip("#")))
-    if note.type == "entity":
+    if note.type == ENTITY:
         found.update((word, WORD) for word in _parts(_folded(note.title)))
     for name, role in _about(note):
         for whole in (_folded(name),) if name.isascii() else spellings(name):
@@ -517,7 +517,7 @@ def _bare(name: str) -> str:
 def _about(note: Memory) -> Iterator[tuple[str, str]]:
     yield from ((_bare(name), "about") for name in note.about)
     yield from ((alias, "alias") for alias in note.aliases)
-    if note.type == "entity":
+    if note.type == ENTITY:
         yield note.title, "entity"
     if speaker := speaker_of(note.body):
         yield speaker, "speaker"

@@ -17,14 +17,13 @@ from typing import Final
 
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.markdown.taxonomy import KINDS
-from oneiro_vault.core.memory import Memory, captured
+from oneiro_vault.core.memory import ENTITY, Memory, captured
 from oneiro_vault.core.text.claims import split_sentences
 from oneiro_vault.core.text.query import fold
 from oneiro_vault.mind.base import NOW, Asking, Decision, New, Note, Set, Snapshot, keyed
 from oneiro_vault.mind.blocks import ours
 
 NAME: Final = "entities"
-ENTITY: Final = "entity"
 SOURCES: Final = ("semantic", "episodic", "procedure", "principle")
 FEWEST: Final = 2
 """Memories that name it before it gets a note, on as many occasions if it may be no person."""

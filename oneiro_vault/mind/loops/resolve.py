@@ -17,7 +17,7 @@ from oneiro_vault.classify.classifier import intents
 from oneiro_vault.core.conversation.captures import OWN, REFLECTION
 from oneiro_vault.core.conversation.turns import KEY as SPANS
 from oneiro_vault.core.markdown.taxonomy import CATEGORY, KINDS, prose, relations, stated
-from oneiro_vault.core.memory import OWN_WORDS, epoch, moment, no_weaker, weakest
+from oneiro_vault.core.memory import OWN_WORDS, PROCEDURE, epoch, moment, no_weaker, weakest
 from oneiro_vault.core.question import Answer, Question, ShownId
 from oneiro_vault.core.text import claims, polarity
 from oneiro_vault.core.text.language import CAPITALISING, detect
@@ -39,7 +39,6 @@ STRANGERS: Final = 4
 more."""
 _TITLE: Final = 100
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
-PROCEDURE: Final = "procedure"
 _KINDS: Final = frozenset(one for what in ("fact", "event", "opinion") for one in KINDS[what])
 _TEXT: Final = "text"
 """Category of the relations that no fact states: they follow from links and lineage."""

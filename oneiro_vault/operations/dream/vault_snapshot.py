@@ -159,7 +159,7 @@ def _children(read: Mapping[str, tuple[Memory, bytes, str]]) -> dict[str, list[s
     found: dict[str, list[str]] = {}
     for ident, (memory, _, _) in read.items():
         # a profile quotes its sources and stands for none of them
-        for source in memory.derived_from if memory.type != "entity" else ():
+        for source in memory.derived_from if memory.type != memories.ENTITY else ():
             found.setdefault(source, []).append(ident)
     return found
 

@@ -29,7 +29,6 @@ TITLE_LENGTH: Final = 80
 LONGEST: Final = 20_000
 """Characters that a model may store as one memory."""
 DAY: Final = 86_400.0
-ENTITY: Final = "entity"
 _UNNAMED: Final = re.compile(r"^[\s.~]|[\s.…]$|[\[\]#^|/%]")
 """What no title has that names a file: what hides a file or ends no name on Windows, what ends a
 sentence, and what a link reads as something else."""
@@ -313,7 +312,7 @@ class Names:
     def filed(self, type_: str, title: str, id_: str, created: str) -> str:
         """The path of one; it is taken then."""
         usual = memories.path_for(type_, title, id_, created)
-        name = _file_of(title) if type_ == ENTITY else ""
+        name = _file_of(title) if type_ == memories.ENTITY else ""
         if not name or (key := _key(name)) in self._taken or key in self._given:
             return usual
         self._given.add(key)
@@ -323,7 +322,7 @@ class Names:
     def _taken(self) -> frozenset[str]:
         """Of every note in history, and whatever lies in the folder."""
         vault = self._house.vault
-        paths = (*vault.listing(), *vault.files.names(memories.FOLDERS[ENTITY]))
+        paths = (*vault.listing(), *vault.files.names(memories.FOLDERS[memories.ENTITY]))
         return frozenset(map(_key, paths))
 
 
