@@ -24,6 +24,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from oneiro_vault.core.text.claims import LIST_MARK
 from oneiro_vault.index.embed.models import DEFAULT_SHA256, Model, model_folder
 
 if TYPE_CHECKING:
@@ -241,7 +242,6 @@ def features(sentence: str) -> Sparse:
     return np.concatenate(codes) % BUCKETS, np.concatenate(values).astype(np.float32)
 
 
-_ITEM: Final = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+", re.M)
 _MARKS: Final = re.compile(r"[,;:.!?=\n]+")
 _NEXT: Final = re.compile(
     r"\b(?:then|next|finally|last|afterwards|after that|dann|danach|zuletzt|puis|ensuite|enfin|"
@@ -259,7 +259,7 @@ def shape(paragraph: str) -> list[float]:
     parts = [len(words) for one in _MARKS.split(text) if (words := one.split())] or [0]
     return [
         min(len(parts), 12) / 6,
-        min(len(_ITEM.findall(text)), 8) / 4,
+        min(len(LIST_MARK.findall(text)), 8) / 4,
         min(len(_NEXT.findall(text)), 4) / 2,
         float("?" in text),
         float(text.rstrip().endswith("?")),

@@ -56,7 +56,6 @@ FIRST_WORDS: Final = 8
 """Words of when it applies, and of what stands for it where its first clause is longer."""
 _GAP: Final = re.compile(r"(?<!:)[ \t]*\n[ \t]*\n\s*(?!\s*(?:[-*•–]|\d{1,2}[.)])\s)")
 """Between paragraphs; a list belongs to what is above it."""
-_ITEM: Final = re.compile(r"\s*(?:[-*•–]|\d{1,2}[.)])\s+")
 _CLAUSE: Final = re.compile(r"\s*[:=,;\n]\s*|\s+(?:[–—-]+|->|→)\s+|[.!]\s+")
 _ABOUT: Final = frozenset(("person", "organization", "project", "animal"))
 """What a fact is about, of what it names."""
@@ -232,7 +231,7 @@ def _procedure(words: str) -> Mapping[str, Any]:
     head = next((one for one in clauses if len(one) >= _TELLING), clauses[0])
     when = " ".join(head if len(head) <= LONGEST_TRIGGER else head[:FIRST_WORDS])
     lines = [one.strip() for one in words[words.index(head[0]) :].splitlines() if one.strip()]
-    items = [_ITEM.sub("", one, count=1) for one in lines if _ITEM.match(one)]
+    items = [claims.LIST_MARK.sub("", one, count=1) for one in lines if claims.LIST_MARK.match(one)]
     return {
         "content": "\n".join(items) if len(items) > 1 else " ".join(lines),
         "title": f"{when[:1].upper()}{when[1:]}",

@@ -87,6 +87,10 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
         one = formatting.whole(found["memories"][0], len(found["memories"][0]["body"]))
         return f"Now: {desk.now()}\n\n{PREFACE}\n\n{one}\n"
 
+    async def levels(id: str, up: bool) -> str:
+        shown = formatting.levels(await vault.levels(id=id, up=up), up)
+        return f"Now: {desk.now()}\n\n{PREFACE}\n\n{shown}\n"
+
     @server.resource(
         _DOWN,
         title="What a memory was made of",
@@ -94,8 +98,7 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
         mime_type=_MARKDOWN,
     )
     async def down(id: str) -> str:
-        found = await vault.levels(id=id)
-        return f"Now: {desk.now()}\n\n{PREFACE}\n\n{formatting.levels(found, up=False)}\n"
+        return await levels(id, up=False)
 
     @server.resource(
         _UP,
@@ -104,8 +107,7 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
         mime_type=_MARKDOWN,
     )
     async def up(id: str) -> str:
-        found = await vault.levels(id=id, up=True)
-        return f"Now: {desk.now()}\n\n{PREFACE}\n\n{formatting.levels(found, up=True)}\n"
+        return await levels(id, up=True)
 
     @server.resource(
         f"{DREAM}{{date}}",

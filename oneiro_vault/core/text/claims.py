@@ -60,6 +60,10 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
+LIST_MARK: Final = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+", re.M)
+"""What stands before the item of a list."""
+
+
 def split_sentences(text: str) -> list[str]:
     """The sentences as they stand, without the marks of lists and headings; one line may hold
     several, none goes over a line's end."""

@@ -48,7 +48,6 @@ RULE: Final = 0.7
 """How likely one is, at least: of the labelled facts of eight months and two lives 51 of 67 are
 found and 30 of 468 others taken for one, most of them what somebody cannot eat or bear."""
 _OFFSET: Final = re.compile(r"[+-]\d\d:\d\d$")
-_MARK: Final = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*•])\s+")
 _TAG: Final = re.compile(r"[^\W_][\w/-]{0,39}")
 _NOBODY: Final = frozenset("user assistant human system model".split())
 LINKS: Final = re.compile(r"!?\[\[[^\[\]]+\]\]|!?\[[^\[\]]*\]\([^()\s]+\)|https?://\S+")
@@ -256,7 +255,9 @@ def type_of(capture: Note, unit: Unit) -> str:
 
 def steps(unit: Unit) -> list[str]:
     """The steps of a procedure, without their numbers; none of what is a fact or one sentence."""
-    lines = [line(_MARK.sub("", one)) for one in unit.content.splitlines() if one.strip()]
+    lines = [
+        line(claims.LIST_MARK.sub("", one)) for one in unit.content.splitlines() if one.strip()
+    ]
     return lines if unit.trigger.strip() and len(lines) > 1 else []
 
 
