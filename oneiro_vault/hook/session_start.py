@@ -80,7 +80,10 @@ def last_conversation(place: Place) -> str:
     """How the last conversation of this project ended, in its own words; "" where nobody knows."""
     try:
         with open(os.path.join(place.root, ".oneiro", "conversations.json"), encoding="utf-8") as f:
-            last = json.load(f)[place.project]
+            record = json.load(f)
+        here, last = os.stat(place.root), record["projects"][place.project]
+        if record["root"] != [here.st_dev, here.st_ino]:
+            return ""
         known = os.lstat(os.path.join(place.root, last["path"])).st_size == last["size"]
         if not known or last["session"] == place.session:
             return ""

@@ -3,17 +3,21 @@ begins: how it ended, what its model left behind, or else the person's last word
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final, TypedDict
 
+from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.conversation.captures import REFLECTION, SOURCE
 from oneiro_vault.core.memory import EPISODIC, captured
 from oneiro_vault.core.text.claims import split_sentences, tokens
+from oneiro_vault.errors import OneiroError
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.runtime import House
 
 FILE: Final = "conversations.json"
-"""In the vault's `.oneiro`: project -> `Ended`."""
+"""In the vault's `.oneiro`: the folder (device and inode, so that no vault brings its own) and
+project -> `Ended`."""
 LATELY: Final = 60 * 86_400.0
 """Seconds after which nobody goes on where they stopped."""
 PROJECTS: Final = 50
@@ -52,7 +56,7 @@ def of_projects(house: House) -> dict[str, Ended]:
     newest = {row.project: row for row in sorted(filter(is_conversation, rows), key=_last)}
     kept = sorted(newest.values(), key=_last)[-PROJECTS:]
     bodies = house.index.bodies([row.key for row in kept])
-    found = ((row, _ended(row, bodies.get(row.key, ""))) for row in kept)
+    found = ((row, _ended(house, row, bodies.get(row.key, ""))) for row in kept)
     return {row.project: one for row, one in found if one["words"]}
 
 
@@ -66,21 +70,23 @@ def _last(row: Row) -> tuple[float, str]:
     return row.when or 0.0, row.title
 
 
-def _ended(row: Row, body: str) -> Ended:
-    spans = turns.spans(body)
-    said = {one.name.partition(".")[0] for one in spans if one.speaker in _PEOPLE}
-    words = row.outcome or (body if REFLECTION in row.tags else _farewell(body, spans))
+def _ended(house: House, row: Row, body: str) -> Ended:
+    said = {one.name.partition(".")[0] for one in turns.spans(body) if one.speaker in _PEOPLE}
+    words = row.outcome or (body if REFLECTION in row.tags else _farewell(house, row, body))
     return {
         "id": row.handle, "path": row.path, "size": row.size, "session": row.session,
         "day": row.created[:10], "messages": len(said), "words": _short(words),
     }  # fmt: skip
 
 
-def _farewell(body: str, spans: tuple[turns.Span, ...]) -> str:
-    """The last words of the person that say something."""
-    own = (one for one in reversed(spans) if one.own and one.speaker == turns.USER)
-    said = (turns.without_speaker(body[one.start : one.end]) for one in own)
-    return next((text for text in said if len(tokens(text)) >= _FEWEST), "")
+def _farewell(house: House, row: Row, body: str) -> str:
+    """The last words of the person that say something; nobody else's begin a conversation."""
+    try:
+        memory = memories.parse(row.path, house.vault.read(row.path))
+    except OneiroError:
+        return ""
+    said = turns.own_words(replace(memory, body=body)).split("\n\n")
+    return next((one for one in reversed(said) if len(tokens(one)) >= _FEWEST), "")
 
 
 def _short(text: str) -> str:

@@ -379,7 +379,9 @@ def publish_conversations(house: House) -> set[str]:
     """Leave beside it how the last conversations ended; returns the paths of their notes. Raises
     OSError."""
     ended = handoff.of_projects(house)
-    text = json.dumps(ended, ensure_ascii=False, separators=(",", ":"))
+    place = house.root.stat()
+    record = {"root": [place.st_dev, place.st_ino], "projects": ended}
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
     if ended or (house.root / FOLDER / handoff.FILE).exists():
         _put(house.root / FOLDER / handoff.FILE, text)
     return {one["path"] for one in ended.values()}
