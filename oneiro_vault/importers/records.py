@@ -1,0 +1,75 @@
+"""What a reader of an export yields, whatever the format: conversations, notes, and what could not
+be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from oneiro_vault.importers.archive import Archive
+
+SPEAKERS: Final = ("user", "assistant", "tool", "quoted")
+"""`quoted`: neither typed nor answered (a pasted file, a web page, injected text)."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One thing said. `id`: the export's own, "" when it has none; `at`: with its zone."""
+
+    id: str
+    speaker: str
+    text: str
+    at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """Turns as they were on screen, oldest first. `id` stays the same in a later export."""
+
+    id: str
+    title: str
+    turns: tuple[Turn, ...]
+    at: datetime | None = None
+    updated: datetime | None = None
+    project: str = ""
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something written down. `meta`: frontmatter keys of this vault's own format; `path`: where it
+    stood in its archive, "" when that says nothing."""
+
+    id: str
+    title: str
+    text: str
+    at: datetime | None = None
+    updated: datetime | None = None
+    trust: str = "external"
+    path: str = ""
+    meta: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """What could not be read, or is not taken: `where` in the archive, and `why` for a person."""
+
+    where: str
+    why: str
+
+
+Record = Conversation | Note | Skipped
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of export: `recognises` looks at a little of an archive, `read` goes through it as a
+    stream."""
+
+    name: str
+    title: str
+    recognises: Callable[[Archive], bool]
+    read: Callable[[Archive], Iterator[Record]]
