@@ -9,7 +9,7 @@ JOBS ?= 3
 COMPILED := $(BIN)/python -m compileall -q oneiro_vault
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo demo-dreams test slow coverage check bench drills golden train e2e skills conformance install clean
+.PHONY: demo demo-dreams test slow coverage check bench drills golden train e2e browser skills conformance install clean
 
 # A vault, real memories, an outside edit, recall, history: the main job, shown.
 demo: $(READY)
@@ -35,7 +35,7 @@ slow: $(READY)
 coverage: $(READY)
 	@rm -f .coverage .coverage.*
 	@$(COMPILED)
-	$(BIN)/coverage run -m pytest -m "not drill and not model and not bench and not e2e" -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/coverage run -m pytest -m "not drill and not model and not bench and not e2e and not browser" -n $(JOBS) --dist loadfile --no-loadscope-reorder
 	$(BIN)/coverage run -m pytest -m model
 	@$(BIN)/coverage combine -q
 	@$(BIN)/python .ci/coverage_gate.py
@@ -71,6 +71,11 @@ train: $(READY)
 e2e: $(READY)
 	@npm install --silent --no-audit --no-fund --prefix $(VENV)/clients @anthropic-ai/claude-code-linux-x64@2 @openai/codex@0.169
 	$(BIN)/pytest -m e2e tests/e2e
+
+# The page in a real Chromium (Debian's package, fetched where it is missing and apt may); pictures are kept in .screenshots.
+browser: $(READY)
+	@command -v chromium >/dev/null || (apt-get install -qq -y --no-install-recommends chromium fonts-dejavu >/dev/null)
+	$(BIN)/pytest -m browser tests/web/browser
 
 # The skills and the plug-in before the validators of those who install them (fetched from npm).
 skills: $(READY)

@@ -21,7 +21,7 @@ GROUPS: Final[dict[str, dict[str, str]]] = {
         "forget": "memories",
         "restore": "memories", "orient": "memories", "flags": "memories",
         "ratify": "memories", "useful": "memories", "wrong": "memories",
-        "capture": "programs", "status": "serve", "help": "guides",
+        "capture": "programs", "ui": "serve", "status": "serve", "help": "guides",
     },
     "History": {
         "log": "history", "why": "history", "blame": "history",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from oneiro_vault.api import Progress
 from oneiro_vault.cli import terminal
+from oneiro_vault.cli.output import ElsewhereError
 from oneiro_vault.daemon import client, protocol, spawn
 from oneiro_vault.daemon.owner_lock import OwnerLock
 from oneiro_vault.errors import DiskProblem, LockTimeout, OwnerProblem, VaultNotFound
@@ -109,6 +110,19 @@ class VaultSession:
         if self.start:
             spawn.begin(self.root, self.index, self.settings["git.wait"])
 
+    def page(self, port: int) -> Any:
+        """A link that opens the owner's page once: {url, base, seconds}. Raises OneiroError."""
+        with terminal.Waiting(aloud=True, shows=self.shows) as sign:
+            owner = self._find(sign)
+            if not owner:
+                hint = "`oneiro serve` starts one; so does the setting owner.start."
+                raise OwnerProblem("the page needs an owner process, and none runs", hint=hint)
+            try:
+                return client.ask(owner, "/ui", {"port": port}, sign)
+            except (client.UnreachedError, client.BrokenError) as error:
+                text, kept = f"the owner cannot be reached: {error}", "Nothing was changed."
+                raise OwnerProblem(text, kept=kept, hint="Try again.") from error
+
     def owner(self) -> OwnerHere | None:
         """pid, version and log of a living owner; starts nothing."""
         owner = spawn.usable(self.root)
@@ -166,6 +180,10 @@ class HomeSession:
     def call(self, op: str, params: Mapping[str, Any], progress: Progress | None = None) -> Any:
         """Run one operation."""
         return self.run(op, params, progress, self.env)
+
+    def page(self, _port: int) -> Any:
+        """Not from here: the command leaves the owner first."""
+        raise ElsewhereError
 
     def owner(self) -> OwnerHere:
         """This process."""

@@ -316,6 +316,25 @@ def call(
     raise BrokenError("the answer stopped short")
 
 
+def ask(
+    owner: dict[str, str], target: str, params: Mapping[str, Any], waiting: Waiting | None = None
+) -> Any:
+    """One JSON question that is no operation. Raises OneiroError, UnreachedError, BrokenError."""
+    import json
+
+    from oneiro_vault.errors import from_dict
+
+    line = Line(owner, waiting=waiting)
+    try:
+        line.send("POST", target, json.dumps(params).encode())
+        answer = json.loads(b"".join(line.chunks()))
+    except RefusedError as error:
+        answer = json.loads(error.body)
+    if "error" in answer:
+        raise from_dict(answer)
+    return answer
+
+
 def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
     rest = b""
     for chunk in chunks:

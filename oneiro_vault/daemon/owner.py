@@ -36,6 +36,7 @@ from oneiro_vault.daemon.owner_lock import OwnerLock
 from oneiro_vault.errors import DiskProblem, LockTimeout, OwnerProblem
 from oneiro_vault.settings import locations
 from oneiro_vault.settings.definitions import Settings
+from oneiro_vault.web.page_server import PageDoor
 
 if TYPE_CHECKING:
     from oneiro_vault.app import App
@@ -123,13 +124,14 @@ class Owner:
                 app.start()
                 run_cli = self.run_cli(app, record)
                 models = McpDoor(app, life, pools, self.settings["mcp.tools"].split())
-                routes = [*models.routes(), *self.routes]
+                page = PageDoor(app, life, pools)
+                routes = [*models.routes(), *page.routes(), *self.routes]
                 own = build(app, life, run_cli, pools, routes, listener.token)
                 servers = {listener.socket: http_server(own, GRACE)}
                 if network and door:
                     other = network.app(Desk(app, life, run_cli, pools), life, routes)
                     servers[door] = network.server(other, GRACE)
-                asyncio.run(self._live(servers, life, record, models))
+                asyncio.run(self._live(servers, life, record, [models, page]))
             finally:
                 last_word()
                 life.end("it failed")
@@ -169,7 +171,7 @@ class Owner:
         servers: Mapping[socket.socket, QuietServer],
         life: Life,
         record: Mapping[str, Any],
-        models: McpDoor,
+        doors: Sequence[McpDoor | PageDoor],
     ) -> None:
         serving = [
             asyncio.create_task(server.serve(sockets=[place])) for place, server in servers.items()
@@ -182,7 +184,8 @@ class Owner:
         last_word()
         for server in servers.values():
             server.should_exit = True
-        await models.close()
+        for one in doors:
+            await one.close()
         await asyncio.gather(*serving)
 
     async def _until_the_end(self, life: Life, serving: Sequence[asyncio.Task[None]]) -> None:

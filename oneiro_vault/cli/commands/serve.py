@@ -1,4 +1,4 @@
-"""serve, status, stop, watch: the process that owns a vault."""
+"""serve, ui, status, stop, watch: the process that owns a vault."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, as_json, line, safe
 from oneiro_vault.daemon.lifetime import SETTINGS_CHANGED
 from oneiro_vault.errors import OneiroError, OwnerProblem, few
+
+_WAYLAND = "WAYLAND_DISPLAY"
 
 
 @command("serve")
@@ -206,6 +208,37 @@ def _synced(state: answers.SyncState) -> str:
     return when + (
         f"; failed {state['tried']}: {line(state['problem'])}" if state["problem"] else ""
     )
+
+
+@command("ui")
+@click.option("--port", type=click.IntRange(1, 65535), help="Instead of a port that is free.")
+@click.option("--no-open", is_flag=True, help="Only print the link.")
+def ui_(face: Face, port: int | None, no_open: bool) -> Output:
+    """Open the vault as a page in your browser: what a model is told, search, history, review."""
+    face.at_home()
+    found = face.session().page(port or 0)
+    opened = not (no_open or face.json) and _opened(face.root, found["url"])
+    told = f"{found['url']}\n  good once, within {found['seconds']} seconds"
+    also = "It opens in your browser; if not: " if opened else ""
+    return Output(f"{also}{told}; `oneiro ui` gives another.", found)
+
+
+def _opened(root: Path, url: str) -> bool:
+    """In the browser, by way of a file that only this user can read: arguments of a program are for
+    all to see."""
+    import webbrowser
+
+    from oneiro_vault.settings import locations
+
+    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or _WAYLAND in os.environ):
+        return False
+    path = Path(locations.state_dir(str(root))) / "page.html"
+    with suppress(OSError, webbrowser.Error):
+        path.unlink(missing_ok=True)
+        path.touch(0o600, exist_ok=False)
+        path.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={url}">\n')
+        return webbrowser.open(path.as_uri())
+    return False
 
 
 @command("stop")

@@ -1,0 +1,111 @@
+"""In front of every page: is the request for this server, from one of its own pages, and from
+somebody who came by a one-time link? And the headers that keep a browser from doing more than it
+should.
+
+Pure ASGI: Starlette's own middleware class would hold streams back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from oneiro_vault.daemon.lifetime import Life
+from oneiro_vault.web.sessions import Sessions
+
+CSP: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+HEADERS: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": CSP,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
+}
+"""Of every answer that does not say otherwise. No CORS header anywhere."""
+OPEN: Final = ("/ui/static/", "/ui/login", "/ui/session")
+"""What somebody without a session may ask for; none of it reads the vault."""
+LARGEST: Final = 4_000_000
+"""Bytes of a form."""
+_READING: Final = frozenset({"GET", "HEAD"})
+
+
+@dataclass
+class Guard:
+    """`port`: where we listen, on the loopback address only."""
+
+    inner: ASGIApp
+    sessions: Sessions
+    life: Life
+    port: int
+
+    @property
+    def cookie(self) -> str:
+        """Its name has the port in it: cookies are shared by all ports of a host."""
+        return f"oneiro-{self.port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        if scope["type"] != "http":
+            return
+        headers = Headers(scope=scope)
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    given.setdefault(name, value)
+            await send(message)
+
+        refusal = self._refusal(scope, headers)
+        with self.life.request():
+            await (refusal or self.inner)(scope, receive, guarded)
+
+    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        method, path = scope["method"], scope["path"]
+        if headers.get("host", "") not in self._hosts():
+            return PlainTextResponse("This server is not known by that name.", 421)
+        if method not in _READING and method != "POST":
+            return PlainTextResponse("Only GET and POST.", 405, {"Allow": "GET, HEAD, POST"})
+        if method == "POST" and not self._own(headers):
+            return PlainTextResponse("Only its own pages may change the vault.", 403)
+        if not headers.get("content-length", "0").isdigit():
+            return PlainTextResponse("How long is it?", 400)
+        if int(headers.get("content-length", "0")) > LARGEST or "transfer-encoding" in headers:
+            return PlainTextResponse("That is too much at once.", 413)
+        if path.startswith(OPEN) or self.sessions.knows(self.session(headers)):
+            return None
+        if method == "POST" or "hx-request" in headers or path == "/ui/events":
+            text = "The page is not open any more: run `oneiro ui` again. Nothing was changed."
+            return PlainTextResponse(text, 401)
+        return RedirectResponse("/ui/login", 303)
+
+    def session(self, headers: Mapping[str, str]) -> str:
+        """What the browser says its session is, "" for nothing."""
+        try:
+            found = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
+        except CookieError:
+            return ""
+        return found.value if found else ""
+
+    def _hosts(self) -> frozenset[str]:
+        return frozenset(f"{host}:{self.port}" for host in ("127.0.0.1", "localhost", "[::1]"))
+
+    def _own(self, headers: Headers) -> bool:
+        """From a page of this very origin. Other ports of this machine are the same site, so
+        `same-site` is not enough."""
+        site = headers.get("sec-fetch-site")
+        if site is not None:
+            return site == "same-origin"
+        return headers.get("origin", "") == f"http://{headers['host']}"

@@ -1,0 +1,131 @@
+"""One request of a page: what was asked, the operations as the person, and the answer as HTML."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from oneiro_vault.api import AsyncCalls, Progress
+from oneiro_vault.app import App
+from oneiro_vault.daemon.asgi import Pools
+from oneiro_vault.errors import InvalidInput, OneiroError
+from oneiro_vault.web import templating
+
+LOG = logging.getLogger("oneiro.web")
+NAVIGATION: Final = (
+    ("/ui/", "Wake", "g w"),
+    ("/ui/search", "Search", "g s"),
+    ("/ui/timeline", "Timeline", "g t"),
+    ("/ui/graph", "Graph", "g g"),
+    ("/ui/fading", "Fading", "g f"),
+    ("/ui/dreams", "Dreams", "g d"),
+    ("/ui/flags", "Flags", "g l"),
+    ("/ui/health", "Health", "g h"),
+)
+"""Address, name and key of each page."""
+
+
+@dataclass
+class Site:
+    """What all pages share: the vault's operations and the threads they run on."""
+
+    app: App
+    pools: Pools
+    name: str
+
+    async def call(
+        self, op: str, params: Mapping[str, Any], progress: Progress | None = None
+    ) -> Any:
+        """One operation on a thread."""
+        given = {name: value for name, value in params.items() if value not in (None, (), [])}
+        return await asyncio.get_running_loop().run_in_executor(
+            self.pools.of(op), self.app.call, op, given, progress
+        )
+
+
+class Page:
+    """`ops` are the vault's operations, carried out for the person who opened the page."""
+
+    def __init__(self, request: Request, site: Site) -> None:
+        self.request, self.site = request, site
+        self.ops = AsyncCalls(site.call)
+
+    @property
+    def fragment(self) -> bool:
+        """Does the browser want a part of the page (htmx) and not the whole?"""
+        headers = self.request.headers
+        return "hx-request" in headers and "hx-boosted" not in headers
+
+    @property
+    def path(self) -> str:
+        """The address, without its query."""
+        return self.request.url.path
+
+    def asked(self, name: str, default: str = "") -> str:
+        """A value of the query."""
+        return self.request.query_params.get(name, default)
+
+    def number(self, name: str, default: int, least: int, most: int) -> int:
+        """A whole number of the query, within bounds."""
+        text = self.asked(name)
+        found = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else default
+        return max(least, min(most, found))
+
+    def named(self, name: str) -> str:
+        """A part of the address."""
+        return str(self.request.path_params[name])
+
+    async def form(self) -> dict[str, str]:
+        """The fields of a form. Raises InvalidInput for a file among them."""
+        fields = await self.request.form()
+        if any(not isinstance(value, str) for value in fields.values()):
+            raise InvalidInput("a form of this page has no files", kept="Nothing was changed.")
+        return {name: str(value).replace("\r\n", "\n") for name, value in fields.items()}
+
+    def html(self, template: str, status: int = 200, **context: object) -> Response:
+        """A page, or a part of one."""
+        shared = {"path": self.path, "vault": self.site.name, "navigation": NAVIGATION}
+        text = templating.rendered(template, {**shared, "theme": self._theme(), **context})
+        return HTMLResponse(text, status, {"Vary": "HX-Request"})
+
+    def see(self, address: str) -> Response:
+        """Go on at another address, after something was done; `address` is one of ours."""
+        if self.fragment:
+            return Response(headers={"HX-Location": address})
+        return RedirectResponse(address, 303)
+
+    def trouble(self, error: OneiroError) -> Response:
+        """One of our errors for the person who reads it. htmx shows only what succeeded."""
+        status = 200 if self.fragment else error.http_status
+        template = "part_error.html" if self.fragment else "error.html"
+        return self.html(template, status, error=error)
+
+    def _theme(self) -> str:
+        chosen = self.request.cookies.get("oneiro-theme", "")
+        return chosen if chosen in ("light", "dark") else "light dark"
+
+
+Handler = Callable[[Page], Awaitable[Response]]
+
+
+def endpoint(site: Site, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    """A handler of pages as Starlette wants it; nobody sees a traceback."""
+
+    async def answer(request: Request) -> Response:
+        page = Page(request, site)
+        try:
+            return await handler(page)
+        except OneiroError as error:
+            return page.trouble(error)
+        except Exception:
+            LOG.exception("the page %s failed", request.url.path)
+            hint = "What happened is in the owner's log (`oneiro status -v` names it)."
+            return page.trouble(OneiroError("this page could not be shown", hint=hint))
+
+    return answer

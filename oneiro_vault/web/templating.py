@@ -1,0 +1,83 @@
+"""Templates, and what goes into them: dates as elements, notes as safe HTML, addresses of assets by
+their content."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+STATIC: Final = "/ui/static"
+TYPES: Final[Mapping[str, str]] = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "json": "application/json",
+    "svg": "image/svg+xml",
+}
+HTMX: Final = "htmx.min.js"
+"""Brought by the wheel; where the source is used as it is, by the package django-htmx, of which
+nothing is run."""
+
+
+def asset(name: str) -> bytes:
+    """One of the page's own files. Raises FileNotFoundError."""
+    own = files("oneiro_vault.web") / "static" / name
+    return (own if own.is_file() or name != HTMX else _htmx()).read_bytes()
+
+
+def _htmx() -> Traversable:
+    found = find_spec("django_htmx")
+    for place in (found.submodule_search_locations or []) if found else []:
+        return Path(place) / "static/django_htmx/htmx-2.min.js"
+    raise FileNotFoundError(HTMX)
+
+
+@cache
+def address(name: str) -> str:
+    """Where a browser finds an asset; another content has another address."""
+    return f"{STATIC}/{hashlib.sha256(asset(name)).hexdigest()[:12]}/{name}"
+
+
+def moment(value: object, date_only: bool = False) -> Markup:
+    """An ISO time as an element that says it absolutely; a script says beside it how long ago."""
+    text = str(value or "")
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return Markup("{}").format(text)
+    told = at.strftime("%-d %B %Y" if date_only or len(text) == 10 else "%-d %B %Y, %H:%M")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(text, told, told)
+
+
+def count(number: int, one: str, several: str = "") -> str:
+    """`1 note`, `1,204 notes`."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+@cache
+def environment() -> Environment:
+    """Everything is escaped; what is not there is an error, not an empty string."""
+    made = Environment(
+        loader=PackageLoader("oneiro_vault.web", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"moment": moment, "count": count}
+    made.globals |= {"asset": address}
+    return made
+
+
+def rendered(template: str, context: Mapping[str, object]) -> str:
+    """A template of this package with its values."""
+    return environment().get_template(template).render(context)
