@@ -8,8 +8,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from oneiro_vault.errors import NotFound
-from oneiro_vault.web import wake
 from oneiro_vault.web.page import Handler, Page, Site, endpoint
+from oneiro_vault.web.views import wake
 
 READS: Final[dict[str, Handler]] = {
     **wake.READS,
