@@ -572,6 +572,7 @@ class Shown(Answer, Spoken):
     links: list[Linked]
     backlinks: list[Linked]
     strength: float
+    standing: Standing
     problems: list[str]
     notice: Notice | None
     now: NotRequired[str]
@@ -776,6 +777,129 @@ class Why(Answer):
     uses: Uses
     strength: float
     notice: Notice | None
+
+
+class Version(LogEntry):
+    """A memory as a commit left it (`commit` and `when` are "" for what is on disk alone), its
+    title as `name`. `words`: it reads differently; `keys`: key -> [before, now]; `undone`: taken
+    back since."""
+
+    there: bool
+    name: str
+    status: str
+    body: str
+    sha256: str
+    words: bool
+    keys: dict[str, list[str]]
+    undone: bool
+
+
+class Held(Titled):
+    """One of several memories that replaced each other, and since and until when it held."""
+
+    status: str
+    says: str
+    since: str | None
+    until: str | None
+    superseded_by: str | None
+
+
+class Versions(Answer):
+    """`versions`; `more`: there are older ones."""
+
+    id: str
+    title: str
+    path: str | None
+    status: str
+    versions: list[Version]
+    more: bool
+    chain: list[Held]
+
+
+class Looked(TypedDict):
+    """A use of a memory. `why`: it was `shown` or `fetched`, `useful`, `remembered again`, or held
+    to be `wrong`; `question`: the one that had found it, "" where none did."""
+
+    when: str
+    why: str
+    question: str
+    actor: str
+    reason: str
+
+
+class Usage(Answer):
+    """`usage`, newest first."""
+
+    id: str
+    title: str
+    uses: list[Looked]
+    total: int
+
+
+class Ground(Titled):
+    """A memory that a line rests on."""
+
+    type: str
+    status: str
+    created: str
+    trust: str
+
+
+class Line(TypedDict):
+    """A paragraph or an item of a list, and what it rests on."""
+
+    text: str
+    grounds: list[Ground]
+
+
+class Grounded(Titled):
+    """A memory line by line, and all that it was made of."""
+
+    lines: list[Line]
+    sources: list[Ground]
+
+
+class Grounds(Answer):
+    """`grounds`."""
+
+    results: list[Grounded]
+
+
+class WokenBlock(BlockRow):
+    """A block of the orientation as it is given; `units`: its size."""
+
+    units: int
+    lines: list[Line]
+    sources: list[Ground]
+
+
+class EndedTalk(TypedDict):
+    """How the last conversation of a project ended, and the `line` that says so."""
+
+    project: str
+    id: str
+    day: str
+    messages: int
+    words: str
+    line: str
+
+
+class Woken(Answer):
+    """`wake`: `text` as a model is given it. `units` of `limit`: UTF-16 code units, as clients
+    count."""
+
+    text: str
+    units: int
+    limit: int
+    blocks: list[WokenBlock]
+    ended: list[EndedTalk]
+    project: str | None
+
+
+class Followed(Answer):
+    """`follow`: the notes that a link may mean."""
+
+    results: list[Placed]
 
 
 class Point(TypedDict):

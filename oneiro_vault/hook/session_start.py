@@ -21,7 +21,7 @@ from oneiro_vault.core.markdown.orientation import (
     stamp,
     units,
 )
-from oneiro_vault.core.markdown.quoting import escape
+from oneiro_vault.core.markdown.orientation import last_conversation as ended
 from oneiro_vault.hook.program import tool_sets
 
 TYPE_CHECKING = False
@@ -87,10 +87,7 @@ def last_conversation(place: Place) -> str:
         known = os.lstat(os.path.join(place.root, last["path"])).st_size == last["size"]
         if not known or last["session"] == place.session:
             return ""
-        number = last["messages"]
-        count = f"{number} message{'s' * (number != 1)}, " if number else ""
-        head = f"The last conversation here, of {last['day']} ({count}{last['id']})"
-        return escape(f"{head}, ended: “{last['words']}”")
+        return ended(last["day"], last["messages"], last["id"], last["words"])
     except (OSError, ValueError, KeyError, TypeError):
         return ""
 

@@ -16,11 +16,12 @@ from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.operations import review
 from oneiro_vault.operations.care import adopt, check, doctor, lint, synchronize
 from oneiro_vault.operations.dream import run_log
-from oneiro_vault.operations.history import blame, diff, pr_summary, strength_curve
+from oneiro_vault.operations.history import blame, diff, pr_summary, strength_curve, versions
 from oneiro_vault.operations.read import (
     assemble,
     browse,
     graph,
+    grounds,
     orient,
     recall_show,
     resource_addresses,
@@ -155,6 +156,11 @@ OPS: Final[dict[str, Op]] = {
     "resolve": Op(review.resolve),
     "ratify": Op(review.ratify),
     "strength": Op(strength_curve.strength, reads_only=True),
+    "usage": Op(strength_curve.usage, reads_only=True),
+    "versions": Op(versions.versions, reads_only=True),
+    "grounds": Op(grounds.grounds, reads_only=True),
+    "wake": Op(grounds.wake, reads_only=True),
+    "follow": Op(browse.follow, reads_only=True),
     "image": Op(images.image, reads_only=True),
     "stamps": Op(resource_addresses.stamps, reads_only=True),
     "complete": Op(resource_addresses.complete, reads_only=True),

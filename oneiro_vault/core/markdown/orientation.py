@@ -156,6 +156,12 @@ def _left(blocks: Sequence[Block]) -> str:
     )
 
 
+def last_conversation(day: str, messages: int, ident: str, words: str) -> str:
+    """The line that says how the last conversation of a project ended."""
+    count = f"{messages} message{'s' * (messages != 1)}, " if messages else ""
+    return escape(f"The last conversation here, of {day} ({count}{ident}), ended: “{words}”")
+
+
 def delta(blocks: Iterable[Block], earlier: Sequence[Mapping[str, Any]], limit: int = LIMIT) -> str:
     """What is new or different since `earlier` (id, path, title, stamp, included of blocks), and
     what is gone."""

@@ -93,3 +93,83 @@ def _same(words: Sequence[str], behind: bool, ahead: bool) -> Iterator[str]:
     yield "…"
     if ahead:
         yield cell(" ".join(words[-_AROUND:]))
+
+
+Change = tuple[str, str]
+"""(`same`, `gone` or `new`; the characters as they are)."""
+_TOKEN: Final = re.compile(r"\s+|\w+|[^\w\s]")
+_PRODUCT: Final = 4_000_000
+"""Pairs of tokens that are compared: above it a passage counts as replaced whole."""
+
+
+def changes(old: str, new: str) -> list[Change]:
+    """What became of a text, with nothing lost: `same` and `gone` together are the old one, `same`
+    and `new` the new one. Lines first, then the words of those that differ."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    found: list[Change] = []
+    for kind, start, end, first, last in _opcodes(before, after):
+        one, other = "".join(before[start:end]), "".join(after[first:last])
+        found += [("same", one)] if kind == "equal" else _words(one, other)
+    return _joined(found)
+
+
+def _opcodes(
+    before: Sequence[str], after: Sequence[str]
+) -> Iterator[tuple[str, int, int, int, int]]:
+    """As `SequenceMatcher` has them; what is alike at both ends is not compared again."""
+    head = _alike(before, after)
+    tail = _alike(before[head:][::-1], after[head:][::-1])
+    inner, other = before[head : len(before) - tail], after[head : len(after) - tail]
+    yield "equal", 0, head, 0, head
+    if len(inner) * len(other) > _PRODUCT:
+        yield "replace", head, head + len(inner), head, head + len(other)
+    else:
+        for kind, *ends in SequenceMatcher(None, inner, other, autojunk=False).get_opcodes():
+            start, end, first, last = (head + at for at in ends)
+            yield kind, start, end, first, last
+    yield "equal", len(before) - tail, len(before), len(after) - tail, len(after)
+
+
+def _words(old: str, new: str) -> Iterator[Change]:
+    before, after = _TOKEN.findall(old), _TOKEN.findall(new)
+    for kind, start, end, first, last in _opcodes(before, after):
+        if kind == "equal":
+            yield "same", "".join(before[start:end])
+        else:
+            yield "gone", "".join(before[start:end])
+            yield "new", "".join(after[first:last])
+
+
+def _joined(found: Sequence[Change]) -> list[Change]:
+    """Blanks between two changes change with them, and neighbours of a kind are one."""
+    kept: list[Change] = []
+    for at, (kind, text) in enumerate(found):
+        if not text:
+            continue
+        between = 0 < at < len(found) - 1 and found[at + 1][0] != "same" and bool(kept)
+        if kind == "same" and between and text.isspace() and "\n" not in text:
+            kept += [("gone", text), ("new", text)]
+        else:
+            kept.append((kind, text))
+    return _grouped(kept)
+
+
+def _grouped(found: Sequence[Change]) -> list[Change]:
+    kept: list[Change] = []
+    waiting = {"gone": "", "new": ""}
+
+    def flush() -> None:
+        kept.extend((kind, text) for kind, text in waiting.items() if text)
+        waiting.update(gone="", new="")
+
+    for kind, text in found:
+        if kind != "same":
+            waiting[kind] += text
+            continue
+        flush()
+        if kept and kept[-1][0] == "same":
+            kept[-1] = ("same", kept[-1][1] + text)
+        else:
+            kept.append((kind, text))
+    flush()
+    return kept

@@ -488,7 +488,7 @@ def _stated(note: Memory) -> set[tuple[str, str, str]]:
     ]
     pairs.append(("superseded_by", note.superseded_by))
     return {
-        (relation, target, "") for relation, name in pairs for target in _targets(name, note.path)
+        (relation, target, "") for relation, name in pairs for target in targets(name, note.path)
     }
 
 
@@ -496,9 +496,9 @@ def written(structure: parser.Structure, path: str) -> set[tuple[str, str, str]]
     """(relation, folded target, folded subject) of the links in the body; the subject is "" where
     that is the note itself."""
     return {
-        (link.relation, target, next(_targets(link.subject, path), ""))
+        (link.relation, target, next(targets(link.subject, path), ""))
         for link in structure.links
-        for target in _targets(link.target, path)
+        for target in targets(link.target, path)
     }
 
 
@@ -523,7 +523,7 @@ def _about(note: Memory) -> Iterator[tuple[str, str]]:
         yield speaker, "speaker"
 
 
-def _targets(target: str, path: str) -> Iterator[str]:
+def targets(target: str, path: str) -> Iterator[str]:
     """A link as written -> the folded names it may ask for. `[t](other.md)` is relative to the
     note's folder, `[[other.md]]` is not: a bare file name is tried both ways."""
     target = _bare(unquote(target) if "%" in target else target)

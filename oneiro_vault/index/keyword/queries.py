@@ -33,6 +33,8 @@ Shown: TypeAlias = list[answers.Linked]
 
 _OWN_RELATION: Final = "CASE WHEN e.subject = '' THEN e.relation ELSE 'mentions' END"
 """A relation between two others is, for the note that states it, a mention."""
+_NEAREST: Final = ("id", "path", "title", "stem", "alias")
+"""`note_rows.TARGETS`, the surest first."""
 _EXACT: Final = 2_000
 """So many candidates get exact cosines rather than an approximate search."""
 _MOST: Final = 4_000
@@ -383,6 +385,18 @@ class Answers(Words):
     def typed(self, keys: Collection[int], speaking: StatedBy) -> set[Stated]:
         """The relations these notes state of themselves, and whom each is about."""
         return self._ask(lambda db: edge_rows.typed(db, keys, speaking))
+
+    def meant_by(self, target: str, path: str = "") -> Rows:
+        """The notes that a link to `target` may mean that stands in the note at `path`: those of
+        that id or path before those of that title, and those before an alias."""
+        names = list(note_rows.targets(target, path))
+        query = f"""SELECT note, role FROM names WHERE role IN {note_rows.TARGETS}
+                    AND name IN (SELECT value FROM json_each(?))"""
+        best: dict[int, int] = {}
+        for key, role in self._database.read(query, (json.dumps(names),)) if names else ():
+            best[key] = min(best.get(key, len(_NEAREST)), _NEAREST.index(role))
+        rows = self.rows(best)
+        return sorted(rows.values(), key=lambda row: (best[row.key], row.path))
 
     def called(self, keys: Collection[int]) -> dict[int, set[str]]:
         """The names that may mean each of these notes."""

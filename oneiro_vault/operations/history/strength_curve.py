@@ -1,4 +1,5 @@
-"""How much of one memory is left: its curve so far, and as it will go on if nobody looks."""
+"""How much of one memory is left: its curve so far, as it will go on if nobody looks, and the uses
+that it rests on."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.time import strength as curve
 from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.index.base import Row
-from oneiro_vault.operations.runtime import House, Remembered
+from oneiro_vault.operations.read import recall_show
+from oneiro_vault.operations.runtime import DOUBT, House, Remembered
 
 POINTS: Final = 61
 """Points of a curve, at equal distances."""
@@ -45,6 +47,43 @@ def strength(house: House, id: str, days: int = 30) -> answers.Strength:
         "fades": None if math.isinf(fades) else _iso(fades),
         "faded": known.strength(row) < known.faded,
         "points": _points(row, known, looks, learned, days),
+    }
+
+
+MOST: Final = 1_000
+"""Uses of one answer."""
+
+
+def usage(house: House, id: str, limit: int = 50) -> answers.Usage:
+    """The deliberate uses of one memory, and when it was called wrong; forgotten memories too."""
+    if not 1 <= limit <= MOST:
+        raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
+    house.converge()
+    ident, path = recall_show.anyone(house, id)
+    row = house.index.by_path(path) if path else None
+    events = [
+        event
+        for event in house.vault.events()
+        if event.get("e") in ("use", DOUBT) and ident and event.get("id") == ident
+    ]
+    events.sort(key=lambda event: str(event.get("t", "")), reverse=True)
+    return {
+        "schema": 1,
+        "id": ident or (row.handle if row else id),
+        "title": row.title if row else "",
+        "uses": [_looked(event) for event in events[:limit]],
+        "total": len(events),
+    }
+
+
+def _looked(event: answers.Json) -> answers.Looked:
+    why = "wrong" if event.get("e") == DOUBT else str(event.get("why", ""))
+    return {
+        "when": str(event.get("t", "")),
+        "why": why,
+        "question": str(event.get("q", "")),
+        "actor": str(event.get("actor", "")),
+        "reason": str(event.get("reason", "")),
     }
 
 

@@ -14,6 +14,7 @@ from oneiro_vault.errors import InvalidInput, NotFound, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.read.orient import note_use
 from oneiro_vault.operations.read.readable import served
+from oneiro_vault.operations.read.recall_show import check_text
 from oneiro_vault.operations.remember.drafts import KEPT, note_path
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.change import Operation, Remove, Write
@@ -21,6 +22,8 @@ from oneiro_vault.vault.worktree.files import checked, hidden
 
 MOST: Final = 1_000
 """Entries of one listing; of a folder with more only its own level is shown."""
+_LONGEST: Final = 1_000
+_FEW: Final = 20
 
 
 def browse(house: House, path: str = "") -> answers.Browsed:
@@ -43,6 +46,16 @@ def browse(house: House, path: str = "") -> answers.Browsed:
         "entries": entries[:MOST],
         "left": max(0, len(entries) - MOST),
     }
+
+
+def follow(house: House, to: str, source: str | None = None) -> answers.Followed:
+    """The notes that a link may mean, as it is written (`[[to]]`, a path, an id), the likeliest
+    first; `source`: the id of the note it stands in. None: it leads nowhere. Not a use."""
+    check_text(to)
+    house.converge()
+    path = house.resolve(source).path if source else ""
+    rows = house.index.meant_by(to[:_LONGEST], path)
+    return {"schema": 1, "results": [{"id": row.handle, "path": row.path} for row in rows[:_FEW]]}
 
 
 def _note(house: House, row: Row) -> answers.BrowsedNote:

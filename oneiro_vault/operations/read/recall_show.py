@@ -176,14 +176,16 @@ def _hit(found: Found, extra: result_lines.Shown, explain: bool) -> answers.Hit:
     }
 
 
-def show(house: House, id: str, why: bool = False, as_of: str | None = None) -> answers.Shown:
+def show(
+    house: House, id: str, why: bool = False, as_of: str | None = None, passive: bool = False
+) -> answers.Shown:
     """One memory in full, or as it was at a moment (a date, or a commit); with `why`, also how it
-    is indexed now."""
+    is indexed now. `passive`: a look through the vault, which is no use of it."""
     if as_of is not None:
         return _as_it_was(house, id, as_of)
     row = house.resolve(id)
     data, known, notice = served(house, row)
-    if row.id:
+    if row.id and not passive:
         with suppress(DiskProblem):  # a full or read-only disk must not hide a memory
             house.used(row.id, "shown")
     view = View(house, house.index, house.remembered())
@@ -225,6 +227,7 @@ def _whole(view: View, row: Row, data: bytes, known: Memory) -> answers.Shown:
         "links": view.index.links_from(row.key),
         "backlinks": view.index.links_to(row.key),
         "strength": round(view.known.strength(row), 4),
+        "standing": view.standing(row),
         "problems": list(known.problems),
         "notice": None,
     }
@@ -281,10 +284,11 @@ def log(house: House, id: str | None = None, limit: int = 20) -> answers.Log:
     else:
         ident, path = anyone(house, id)
         entries = house.vault.log(limit, memory=ident, path=path)
-    return {"schema": 1, "entries": [_entry(entry) for entry in entries]}
+    return {"schema": 1, "entries": [told_of(entry) for entry in entries]}
 
 
-def _entry(entry: Entry) -> answers.LogEntry:
+def told_of(entry: Entry) -> answers.LogEntry:
+    """A commit as answers tell of it."""
     found = asdict(entry) | {
         "when": dates.iso(entry.when),
         "memories": list(entry.memories),
@@ -314,7 +318,7 @@ def why(house: House, id: str) -> answers.Why:
     """The story of one memory: what happened to it, what it came from, how it was used."""
     ident, path = anyone(house, id)
     row = house.index.by_path(path) if path else None
-    story = [_entry(entry) for entry in reversed(house.vault.log(1000, memory=ident, path=path))]
+    story = [told_of(entry) for entry in reversed(house.vault.log(1000, memory=ident, path=path))]
     use = house.uses().get(ident)
     used: answers.Uses = {
         "days": len(use.days) if use else 0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneiro_vault.core.markdown.word_diff import CELL, LONGEST, cell, marked, steps
+from oneiro_vault.core.markdown.word_diff import CELL, LONGEST, cell, changes, marked, steps
 
 
 def test_a_cell_holds_nothing_that_anybody_takes_for_their_own() -> None:
@@ -49,3 +49,27 @@ def test_steps_hold_every_word_of_both(old: str, new: str) -> None:
     found = steps(old, new)
     assert " ".join(words for kind, words in found if kind != "new").split() == old.split()
     assert " ".join(words for kind, words in found if kind != "gone").split() == new.split()
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_changes_lose_nothing(old: str, new: str) -> None:
+    found = changes(old, new)
+    assert "".join(text for kind, text in found if kind != "new") == old
+    assert "".join(text for kind, text in found if kind != "gone") == new
+    assert all(text for _, text in found)
+
+
+def test_changes_are_words() -> None:
+    assert changes("I live in York now.\nAnd a dog.\n", "I live in Leeds.\nAnd a dog.\n") == [
+        ("same", "I live in "),
+        ("gone", "York now"),
+        ("new", "Leeds"),
+        ("same", ".\nAnd a dog.\n"),
+    ]
+    assert changes("", "") == []
+
+
+def test_changes_of_much_text_are_quick() -> None:
+    old = "\n".join(f"line {n} " + "word " * 8 for n in range(4_000))
+    assert len(changes(old, old.replace("line 7 ", "line seven "))) >= 3
+    assert changes("a " * 9_000 + "a", "b " * 9_000 + "b")[0] == ("gone", "a " * 9_000 + "a")

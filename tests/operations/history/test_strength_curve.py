@@ -98,3 +98,23 @@ def test_days_are_checked(call: Call, days: Any) -> None:
     ident = stored(call, "The boat is red.")
     with pytest.raises(InvalidInput, match="whole number"):
         call("strength", id=ident, days=days)
+
+
+def test_uses_say_why(call: Call) -> None:
+    ident = stored(call, "The boat is called Petrel.")
+    assert call("usage", id=ident)["total"] == 0
+    call("show", id=ident, passive=True)
+    assert call("usage", id=ident)["total"] == 0
+    call("recall", query="what is the boat called?")
+    call("show", id=ident)
+    call("feedback", id=ident, useful=False, reason="it was sold")
+    found = call("usage", id=ident[:6])
+    assert {(one["why"], one["question"], one["reason"]) for one in found["uses"]} == {
+        ("wrong", "", "it was sold"),
+        ("shown", "what is the boat called?", ""),
+    }
+    assert len(call("usage", id=ident, limit=1)["uses"]) == 1
+    call("forget", id=ident)
+    assert call("usage", id=ident)["total"] == 2
+    with pytest.raises(InvalidInput, match="limit"):
+        call("usage", id=ident, limit=0)

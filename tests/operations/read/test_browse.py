@@ -119,3 +119,13 @@ def test_where_no_note_may_go(root: Path, call: Call, app: App, path: Any) -> No
 def test_no_memory_is_stored_where_it_would_never_be_found(call: Call) -> None:
     with pytest.raises(UnsafePath, match="hidden"):
         stored(call, "Words.", path=".notes/x.md")
+
+
+def test_a_link_leads_to_what_it_means(call: Call) -> None:
+    boat = stored(call, "The boat.", title="Petrel", path="boats/petrel.md")
+    kiln = stored(call, "See [[Petrel]].", path="kilns/kiln.md")
+    for link in ("Petrel", "petrel", "boats/petrel", "boats/petrel.md", "/boats/petrel.md", boat):
+        assert [one["id"] for one in call("follow", to=link)["results"]] == [boat], link
+    assert call("follow", to="../boats/petrel.md", source=kiln)["results"][0]["id"] == boat
+    for link in ("nowhere", "https://a.example/petrel", " ", "../../../etc/passwd"):
+        assert call("follow", to=link)["results"] == [], link

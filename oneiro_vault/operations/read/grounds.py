@@ -1,0 +1,115 @@
+"""What a session is given, and what every line of it, or of any memory, rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from oneiro_vault import answers
+from oneiro_vault.core.markdown import orientation
+from oneiro_vault.core.merge import units
+from oneiro_vault.core.text.grounding import grounds_of
+from oneiro_vault.errors import InvalidInput
+from oneiro_vault.index.base import Row
+from oneiro_vault.operations.read import handoff
+from oneiro_vault.operations.read.orient import listed, rendered
+from oneiro_vault.operations.runtime import House
+
+MOST: Final = 100
+"""Memories of one request."""
+
+
+def grounds(house: House, ids: Sequence[str]) -> answers.Grounds:
+    """Memories line by line, each line with those of their sources whose words it has. Not a
+    use."""
+    if len(ids) > MOST:
+        raise InvalidInput(f"{len(ids)} ids at once are too many", hint=f"Ask for at most {MOST}.")
+    house.converge()
+    rows = [house.resolve(one) for one in ids]
+    bodies = house.index.bodies([row.key for row in rows])
+    found: list[answers.Grounded] = []
+    for row in rows:
+        lines, sources = _grounded(house, row, bodies.get(row.key, ""))
+        found.append({"id": row.handle, "title": row.title, "lines": lines, "sources": sources})
+    return {"schema": 1, "results": found}
+
+
+def wake(house: House, project: str | None = None) -> answers.Woken:
+    """What a session that begins now is told, with the grounds of every line; how the last
+    conversation of each project ended, and with a `project` that line in the text. Not a use."""
+    house.converge()
+    found = rendered(house, orientation.LIMIT)
+    ended = [_ended(name, one) for name, one in handoff.of_projects(house).items()]
+    ended.sort(key=lambda one: one["day"], reverse=True)
+    line = next((one["line"] for one in ended if one["project"] == project), "")
+    text = "\n\n".join(filter(None, (found.text, line)))
+    if orientation.units(text) > orientation.LIMIT:
+        text = found.text
+    return {
+        "schema": 1,
+        "text": text,
+        "units": orientation.units(text),
+        "limit": orientation.LIMIT,
+        "blocks": [_block(house, one, at in found.included) for at, one in enumerate(found.blocks)],
+        "ended": ended,
+        "project": project,
+    }
+
+
+def _block(house: House, one: orientation.Block, included: bool) -> answers.WokenBlock:
+    row = house.index.by_path(one.path)
+    body = one.text.strip().partition("\n")[2]
+    lines, sources = _grounded(house, row, body) if row else ([], [])
+    return {
+        **listed(one, included),
+        "id": row.handle if row else one.id,
+        "units": orientation.units(one.text),
+        "lines": lines,
+        "sources": sources,
+    }
+
+
+def _ended(project: str, one: handoff.Ended) -> answers.EndedTalk:
+    line = orientation.last_conversation(one["day"], one["messages"], one["id"], one["words"])
+    return {
+        "project": project,
+        "id": one["id"],
+        "day": one["day"],
+        "messages": one["messages"],
+        "words": one["words"],
+        "line": line,
+    }
+
+
+def _grounded(house: House, row: Row, body: str) -> tuple[list[answers.Line], list[answers.Ground]]:
+    sources = _sources(house, row)
+    bodies = house.index.bodies([one.key for one in sources.values()])
+    said = {handle: bodies.get(one.key, "") for handle, one in sources.items()}
+    texts = [unit.text for unit in units.split(body)[1]]
+    lines: list[answers.Line] = [
+        {"text": text, "grounds": _told(sources, grounds_of(text, said))} for text in texts
+    ]
+    return lines, _told(sources, sources)
+
+
+def _sources(house: House, row: Row) -> dict[str, Row]:
+    found: dict[str, Row] = {}
+    for ident in dict.fromkeys(row.derived_from):
+        rows = house.index.get(ident) if len(ident) >= 4 else []
+        if len(rows) == 1:
+            found[rows[0].handle] = rows[0]
+    return found
+
+
+def _told(rows: Mapping[str, Row], handles: Iterable[str]) -> list[answers.Ground]:
+    return [
+        {
+            "id": rows[handle].handle,
+            "title": rows[handle].title,
+            "type": rows[handle].type,
+            "status": rows[handle].status,
+            "created": rows[handle].created,
+            "trust": rows[handle].trust,
+        }
+        for handle in handles
+    ]
