@@ -795,10 +795,12 @@ class Version(LogEntry):
 
 
 class Held(Titled):
-    """One of several memories that replaced each other, and since and until when it held."""
+    """One of several memories that replaced each other: when it was learned, and since and until
+    when it held."""
 
     status: str
     says: str
+    learned: str | None
     since: str | None
     until: str | None
     superseded_by: str | None

@@ -9,14 +9,18 @@ from starlette.routing import BaseRoute, Route
 
 from oneiro_vault.errors import NotFound
 from oneiro_vault.web.page import Handler, Page, Site, endpoint
-from oneiro_vault.web.views import wake
+from oneiro_vault.web.views import memory, memory_changes, search, wake
 
 READS: Final[dict[str, Handler]] = {
     **wake.READS,
+    **search.READS,
+    **memory.READS,
+    **memory_changes.READS,
 }
 """Address -> what answers a GET; it changes nothing."""
 WRITES: Final[dict[str, Handler]] = {
     **wake.WRITES,
+    **memory_changes.WRITES,
 }
 """Address -> what answers a POST."""
 

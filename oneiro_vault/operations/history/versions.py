@@ -184,6 +184,7 @@ def _held(row: Row, body: str) -> answers.Held:
         "title": row.title,
         "status": row.status,
         "says": says if len(says) <= _SAYS else says[: _SAYS - 1] + "…",
+        "learned": row.created or None,
         "since": row.valid_from or row.created or None,
         "until": row.valid_until or None,
         "superseded_by": row.superseded_by or None,

@@ -1,0 +1,241 @@
+"""One memory: what it says, why it is believed, since when, how strongly, and what it said on any
+day before."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, Final
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from oneiro_vault import answers
+from oneiro_vault.core.markdown.word_diff import changes
+from oneiro_vault.errors import InvalidInput, NotFound, OneiroError
+from oneiro_vault.web.notes import body_html
+from oneiro_vault.web.page import Handler, Page
+from oneiro_vault.web.views import wording
+from oneiro_vault.web.views.curve import curve
+
+VERSIONS: Final = 40
+_DONE: Final[Mapping[str, str]] = {
+    "edited": "Saved. The words from before stay in the history below.",
+    "corrected": "Noted. This is what holds now; what it replaced says so.",
+    "proposed": "It was changed at the same moment, so yours waits here as a proposal; neither is lost.",
+    "restored": "It is back, word for word.",
+    "undone": "Taken back. The history keeps both.",
+    "useful": "Noted: it helped. It fades later now.",
+    "wrong": "Noted: it is wrong. It is given to no model unasked, and stands behind all others.",
+    "ratified": "Ratified: it is yours now. No loop and no model changes it.",
+    "unratified": "It is no longer ratified.",
+    "same": "Nothing was different, so nothing was saved.",
+}
+"""What a page says after something was done."""
+_META: Final[dict[str, Any]] = {
+    "title": "", "created": "", "flags": (), "about": (), "tags": (), "project": "",
+    "valid_from": "", "valid_until": "", "confidence": None, "core": False,
+}  # fmt: skip
+"""What a note may leave out."""
+SANDBOX: Final = "default-src 'none'; sandbox"
+
+
+async def memory(page: Page) -> Response:
+    """A memory with its grounds, its strength and where it was used; its history follows."""
+    ident, at = page.named("id"), page.asked("at").strip()
+    if at:
+        return await _then(page, ident, at)
+    try:
+        shown = await page.ops.show(id=ident, passive=True)
+    except NotFound as error:
+        return await _gone(page, ident, error)
+    handle = shown["id"]
+    below, above, strength, usage, grounds = await asyncio.gather(
+        page.ops.levels(id=handle),
+        page.ops.levels(id=handle, up=True),
+        page.ops.strength(id=handle),
+        page.ops.usage(id=handle),
+        page.ops.grounds(ids=[handle]),
+    )
+    return page.html(
+        "memory.html",
+        memory=shown,
+        meta=_META | shown["meta"],
+        body=_body(shown["body"], handle, shown["images"]),
+        below=below["levels"],
+        above=[one for one in above["levels"] if one["depth"] == 1],
+        further=sum(one["depth"] > 1 for one in above["levels"]),
+        strength=strength,
+        curve=curve(strength, [one["when"][:10] for one in usage["uses"]]),
+        usage=usage,
+        lines=_lines(grounds["results"][0]),
+        links=_links(shown),
+        heir=_heir(shown),
+        done=_DONE.get(page.asked("done"), ""),
+        commit=page.asked("commit"),
+        wording=wording,
+    )
+
+
+def _body(text: str, ident: str, pictures: Sequence[answers.Picture] = ()) -> Any:
+    there = [one["sha256"] for one in pictures if one["present"]]
+    return body_html(text, ident, there)
+
+
+def _lines(found: answers.Grounded) -> list[answers.Line]:
+    """Line by line only where that says more than the list of sources does."""
+    lines = [one for one in found["lines"] if one["grounds"]]
+    return lines if len(found["sources"]) > 1 and lines else []
+
+
+def _heir(shown: answers.Shown) -> answers.Linked | None:
+    return next((one for one in shown["links"] if one["relation"] == "superseded_by"), None)
+
+
+_LINEAGE: Final = frozenset({"derived_from", "superseded_by", "supersedes"})
+
+
+def _links(shown: answers.Shown) -> dict[str, list[answers.Linked]]:
+    """What it speaks of and what speaks of it, without its lineage."""
+    return {
+        name: [one for one in found if one["relation"] not in _LINEAGE]
+        for name, found in (("out", shown["links"]), ("in", shown["backlinks"]))
+    }
+
+
+# -- the past
+
+
+async def _gone(page: Page, ident: str, error: NotFound) -> Response:
+    """A forgotten memory: what it said last, and the way back."""
+    try:
+        found = await page.ops.versions(id=ident, limit=VERSIONS)
+    except OneiroError:
+        raise error from None
+    last = next((one for one in found["versions"] if one["there"]), None)
+    if last is None or found["path"]:
+        raise error
+    return page.html(
+        "memory_gone.html",
+        found=found,
+        last=last,
+        gone=found["versions"][0],
+        body=_body(last["body"], found["id"]),
+        done=_DONE.get(page.asked("done"), ""),
+        wording=wording,
+    )
+
+
+async def _then(page: Page, ident: str, at: str) -> Response:
+    """As it was on a day; where it was not yet there, what was believed instead."""
+    day = _day(at)
+    found = await page.ops.versions(id=ident, limit=200)
+    dated = [one for one in found["versions"] if one["when"]]
+    then = next((one for one in dated if one["when"][:10] <= day), None)
+    other = next(
+        (
+            one
+            for one in reversed(found["chain"])
+            if one["id"] != found["id"] and _held(one, day) and not (then and then["there"])
+        ),
+        None,
+    )
+    return page.html(
+        "memory_then.html",
+        found=found,
+        then=then if then and then["there"] else None,
+        forgotten=then if then and not then["there"] else None,
+        first=dated[-1] if dated else None,
+        now=found["versions"][0] if found["versions"] else None,
+        other=other,
+        day=day,
+        body=_body(then["body"], found["id"]) if then and then["there"] else "",
+        changes=_since(found, then),
+        wording=wording,
+    )
+
+
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text[:10]).isoformat()
+    except ValueError:
+        raise InvalidInput(
+            f"{text[:40]!a} is not a day", hint="Write it like 2026-03-05."
+        ) from None
+
+
+def _held(one: answers.Held, day: str) -> bool:
+    known = max((one["since"] or "")[:10], (one["learned"] or "")[:10])
+    return known <= day and (not one["until"] or day < one["until"][:10])
+
+
+def _since(found: answers.Versions, then: answers.Version | None) -> list[tuple[str, str]]:
+    now = found["versions"][0] if found["versions"] else None
+    if not then or not now or not (then["there"] and now["there"]):
+        return []
+    return changes(then["body"].strip(), now["body"].strip())
+
+
+async def history(page: Page) -> Response:
+    """Every wording, each with what differs from the one before; with `from` and `to` any two of
+    them."""
+    found = await page.ops.versions(id=page.named("id"), limit=page.number("n", VERSIONS, 1, 200))
+    pairs = zip(found["versions"], [*found["versions"][1:], None], strict=True)
+    told = [{**one, "changes": _told(one, before)} for one, before in pairs]
+    template = "part_history.html" if page.fragment and not page.asked("from") else "history.html"
+    return page.html(
+        template,
+        found=found,
+        versions=told,
+        count=len(told),
+        compared=_compared(page, found["versions"]),
+        wording=wording,
+    )
+
+
+def _told(one: answers.Version, before: answers.Version | None) -> list[tuple[str, str]]:
+    if before is None or not one["words"]:
+        return []
+    return wording.in_brief(changes(before["body"].strip(), one["body"].strip()))
+
+
+def _compared(page: Page, versions: Sequence[answers.Version]) -> dict[str, Any] | None:
+    """Two versions by the start of their commits ("now": what is on disk alone)."""
+    by_name = {one["commit"][:10] or "now": one for one in reversed(versions)}
+    first, last = by_name.get(page.asked("from")), by_name.get(page.asked("to"))
+    if not first or not last:
+        return None
+    if list(by_name.values()).index(first) > list(by_name.values()).index(last):
+        first, last = last, first
+    return {
+        "from": first,
+        "to": last,
+        "changes": changes(first["body"].strip(), last["body"].strip()),
+    }
+
+
+# -- pictures
+
+
+async def picture(page: Page) -> Response:
+    """A picture that a memory shows, by what its bytes are: never SVG, never HTML."""
+    size = "full" if page.asked("size") == "full" else "recall"
+    found = await page.ops.image(id=page.named("id"), sha256=page.named("sha"), size=size)
+    headers = {"Content-Security-Policy": SANDBOX, "Cache-Control": "private, max-age=3600"}
+    return Response(base64.b64decode(found["data"]), media_type=found["mime"], headers=headers)
+
+
+def address(ident: str, done: str = "", commit: str | None = None) -> str:
+    """Of a memory's page, where it says what was `done` and offers to take it back."""
+    query = f"?done={done}" + (f"&commit={commit}" if commit else "") if done else ""
+    return f"/ui/memory/{quote(ident, safe='')}{query}"
+
+
+READS: Final[dict[str, Handler]] = {
+    "/ui/memory/{id}": memory,
+    "/ui/memory/{id}/history": history,
+    "/ui/picture/{id}/{sha}": picture,
+}
+WRITES: Final[dict[str, Handler]] = {}
