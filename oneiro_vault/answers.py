@@ -928,6 +928,54 @@ class Strength(Answer):
     points: list[Point]
 
 
+class FadingRow(ListRow):
+    """A memory that fades, or has: when it leaves passive recall if nobody uses it, stability in
+    days, on how many days it was used and when last."""
+
+    fades: str
+    stability: float
+    uses: Uses
+
+
+class Fading(Answer, Spoken):
+    """`fading`: some of `total`; `until`: the last moment that was asked for; `days`: local day
+    -> how many fade on it; `types`: type -> how many fade; `faded`: how many have."""
+
+    results: list[FadingRow]
+    total: int
+    until: str
+    threshold: float
+    days: dict[str, int]
+    types: dict[str, int]
+    faded: int
+
+
+class Span(TypedDict):
+    """A year, a month or a day of a timeline: local days [start, end), and how many memories of
+    each type came to be in it."""
+
+    start: str
+    end: str
+    types: dict[str, int]
+
+
+class Timeline(Answer, Spoken):
+    """`timeline`: spans of one size (`by`: `year`, `month`, `day`) without a gap, and some of the
+    `total` memories in them; `first` and `last`: local days of the oldest and the newest of all;
+    `undated` memories are in no span; `types`: type -> how many there are in all spans; `began`:
+    the first day of the history, since when one can look back."""
+
+    by: str
+    spans: list[Span]
+    results: list[ListRow]
+    total: int
+    types: dict[str, int]
+    first: str | None
+    last: str | None
+    undated: int
+    began: str | None
+
+
 class Origin(TypedDict):
     """The commit that last changed a paragraph; `dated` is the memory's own date of it."""
 

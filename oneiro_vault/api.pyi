@@ -191,6 +191,28 @@ class Operations:
     def grounds(self, *, ids: Sequence[str]) -> answers.Grounds: ...
     def wake(self, *, project: str | None = None) -> answers.Woken: ...
     def follow(self, *, to: str, source: str | None = None) -> answers.Followed: ...
+    def fading(
+        self,
+        *,
+        days: int = 30,
+        type: str | Sequence[str] = (),
+        gone: bool = False,
+        limit: int = 100,
+        offset: int = 0,
+        as_of: str | None = None,
+        progress: Progress | None = None,
+    ) -> answers.Fading: ...
+    def timeline(
+        self,
+        *,
+        within: str | None = None,
+        by: str | None = None,
+        type: str | Sequence[str] = (),
+        limit: int = 50,
+        offset: int = 0,
+        as_of: str | None = None,
+        progress: Progress | None = None,
+    ) -> answers.Timeline: ...
     def image(
         self, *, id: str, size: str = "recall", sha256: str | None = None
     ) -> answers.Image: ...
@@ -449,6 +471,28 @@ class AsyncCalls:
     async def grounds(self, *, ids: Sequence[str]) -> answers.Grounds: ...
     async def wake(self, *, project: str | None = None) -> answers.Woken: ...
     async def follow(self, *, to: str, source: str | None = None) -> answers.Followed: ...
+    async def fading(
+        self,
+        *,
+        days: int = 30,
+        type: str | Sequence[str] = (),
+        gone: bool = False,
+        limit: int = 100,
+        offset: int = 0,
+        as_of: str | None = None,
+        progress: Progress | None = None,
+    ) -> answers.Fading: ...
+    async def timeline(
+        self,
+        *,
+        within: str | None = None,
+        by: str | None = None,
+        type: str | Sequence[str] = (),
+        limit: int = 50,
+        offset: int = 0,
+        as_of: str | None = None,
+        progress: Progress | None = None,
+    ) -> answers.Timeline: ...
     async def image(
         self, *, id: str, size: str = "recall", sha256: str | None = None
     ) -> answers.Image: ...

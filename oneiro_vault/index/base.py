@@ -146,6 +146,16 @@ class Row(NamedTuple):
     language: str
 
 
+class Age(NamedTuple):
+    """What the forgetting curve of a note depends on: fields of its Row."""
+
+    key: int
+    id: str
+    type: str
+    when: float | None
+    timestamp: str
+
+
 class Hit(NamedTuple):
     """The nearest chunk of one note; `kind` is `own` (the note's words) or `context` (with its
     neighbours in the session)."""

@@ -35,12 +35,13 @@ from oneiro_vault.errors import (
     SettingsError,
     shown,
 )
-from oneiro_vault.index.base import LOADING, Embedder, Refreshed, Row
+from oneiro_vault.index.base import LOADING, Age, Embedder, Refreshed, Row
 from oneiro_vault.index.keyword.queries import Answers
 from oneiro_vault.index.store import Index
 from oneiro_vault.recall.answer_order import holds
 from oneiro_vault.recall.request import LIVE
 from oneiro_vault.settings.definitions import Settings
+from oneiro_vault.vault.history import snapshot
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.write import disk
 
@@ -111,6 +112,7 @@ class House:
     cancel: threading.Event = field(default_factory=threading.Event)
     questions: dict[str, tuple[str, float]] = field(default_factory=dict)
     doing: tuple[str, int, int] = ("", 0, 0)
+    _began: str = ""
     _indexed_head: str = ""
     _backlog: bool = False
     _caught_up: threading.Event = field(default_factory=threading.Event)
@@ -318,6 +320,13 @@ class House:
         self.embedder.wake()
         self.index.open_vectors()
 
+    def began(self) -> str | None:
+        """The local day on which the history begins; None without one. It is asked for once: git
+        walks all of it."""
+        if not self._began and (first := snapshot.first(self.vault.repo)) is not None:
+            self._began = dates.iso(first.when)[:10]
+        return self._began or None
+
     def now(self) -> str:
         """This moment as RFC 3339 with an offset."""
         return datetime.fromtimestamp(self.clock()).astimezone().isoformat(timespec="seconds")
@@ -498,21 +507,21 @@ class Remembered:
     base: Mapping[str, float]
     faded: float
 
-    def use(self, row: Row) -> Use | None:
+    def use(self, row: Row | Age) -> Use | None:
         """The uses of one note."""
         return self.uses.get(row.id)
 
-    def last(self, row: Row) -> float | None:
+    def last(self, row: Row | Age) -> float | None:
         """When it was last used on purpose, else when it came to be (epoch seconds)."""
         use = self.uses.get(row.id)
         return use.last if use is not None and use.last is not None else row.when
 
-    def days(self, row: Row) -> int:
+    def days(self, row: Row | Age) -> int:
         """On how many days it was used on purpose."""
         use = self.uses.get(row.id)
         return len(use.days) if use is not None else 0
 
-    def doubted(self, row: Row) -> bool:
+    def doubted(self, row: Row | Age) -> bool:
         """Was it said to be wrong?"""
         use = self.uses.get(row.id)
         return use is not None and use.doubted
@@ -535,6 +544,22 @@ class Remembered:
         """The same by what it rests on."""
         known = [moment for moment in (last, memories.epoch(timestamp)) if moment is not None]
         return curve.strength(type_, max(known, default=None), self.now, days, base=self.base)
+
+    def stability(self, row: Row | Age) -> float:
+        """Days in which it falls to 37 %; infinite for what does not fade."""
+        return curve.stability(row.type, self.days(row), base=self.base)
+
+    def fades(self, row: Row | Age) -> float:
+        """When it leaves passive recall if nobody uses it, or did (epoch seconds); infinite for
+        never."""
+        known = [
+            moment
+            for moment in (self.last(row), row.when, memories.epoch(row.timestamp))
+            if moment is not None
+        ]
+        if not known:
+            return math.inf
+        return curve.fades_at(max(known), self.stability(row), self.faded)
 
     def line(self, row: Row) -> answers.ListRow:
         """What a list shows of a note."""

@@ -16,7 +16,15 @@ from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.operations import review
 from oneiro_vault.operations.care import adopt, check, doctor, lint, synchronize
 from oneiro_vault.operations.dream import run_log
-from oneiro_vault.operations.history import blame, diff, pr_summary, strength_curve, versions
+from oneiro_vault.operations.history import (
+    blame,
+    diff,
+    fading,
+    pr_summary,
+    strength_curve,
+    timeline,
+    versions,
+)
 from oneiro_vault.operations.read import (
     assemble,
     browse,
@@ -161,6 +169,8 @@ OPS: Final[dict[str, Op]] = {
     "grounds": Op(grounds.grounds, reads_only=True),
     "wake": Op(grounds.wake, reads_only=True),
     "follow": Op(browse.follow, reads_only=True),
+    "fading": Op(fading.fading, reads_only=True),
+    "timeline": Op(timeline.timeline, reads_only=True),
     "image": Op(images.image, reads_only=True),
     "stamps": Op(resource_addresses.stamps, reads_only=True),
     "complete": Op(resource_addresses.complete, reads_only=True),

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -15,7 +16,8 @@ from oneiro_vault.api import AsyncCalls, Progress
 from oneiro_vault.app import App
 from oneiro_vault.daemon.asgi import Pools
 from oneiro_vault.errors import InvalidInput, OneiroError
-from oneiro_vault.web import templating
+from oneiro_vault.web import templating, travel
+from oneiro_vault.web.travel import AT
 
 LOG = logging.getLogger("oneiro.web")
 NAVIGATION: Final = (
@@ -29,6 +31,8 @@ NAVIGATION: Final = (
     ("/ui/health", "Health", "g h"),
 )
 """Address, name and key of each page."""
+PART: Final = "part"
+"""In a query: which part of a list is shown."""
 
 
 @dataclass
@@ -55,6 +59,7 @@ class Page:
     def __init__(self, request: Request, site: Site) -> None:
         self.request, self.site = request, site
         self.ops = AsyncCalls(site.call)
+        self._travels = False
 
     @property
     def fragment(self) -> bool:
@@ -66,6 +71,26 @@ class Page:
     def path(self) -> str:
         """The address, without its query."""
         return self.request.url.path
+
+    @property
+    def at(self) -> str:
+        """The day (or the commit) as of which the person wants to see the vault, "" for today."""
+        return self.asked(AT).strip()
+
+    @property
+    def as_of(self) -> str | None:
+        """The same as operations take it. A page that asks for it can show the past; of one that
+        does not, the person is told that it shows today."""
+        self._travels = True
+        return self.at or None
+
+    def query(self, **changed: object) -> str:
+        """The address's query with these values instead, "" for none; a page of a list begins
+        anew."""
+        kept = {name: value for name, value in self.request.query_params.items() if name != PART}
+        found = {**kept, **{name: str(value or "") for name, value in changed.items()}}
+        text = urlencode({name: value for name, value in found.items() if value})
+        return f"?{text}" if text else "?"
 
     def asked(self, name: str, default: str = "") -> str:
         """A value of the query."""
@@ -90,9 +115,15 @@ class Page:
 
     def html(self, template: str, status: int = 200, **context: object) -> Response:
         """A page, or a part of one."""
-        shared = {"path": self.path, "vault": self.site.name, "navigation": NAVIGATION}
-        text = templating.rendered(template, {**shared, "theme": self._theme(), **context})
-        return HTMLResponse(text, status, {"Vary": "HX-Request"})
+        shared = {
+            "path": self.path,
+            "vault": self.site.name,
+            "navigation": NAVIGATION,
+            "theme": self._theme(),
+            "travel": travel.Travel(self.at, self._travels, self.request.query_params),
+        }
+        text = templating.rendered(template, {**shared, **context})
+        return HTMLResponse(travel.kept(text, self.at), status, {"Vary": "HX-Request"})
 
     def see(self, address: str) -> Response:
         """Go on at another address, after something was done; `address` is one of ours."""
@@ -120,6 +151,8 @@ def endpoint(site: Site, handler: Handler) -> Callable[[Request], Awaitable[Resp
     async def answer(request: Request) -> Response:
         page = Page(request, site)
         try:
+            if request.method == "POST" and page.at:
+                raise travel.read_only()
             return await handler(page)
         except OneiroError as error:
             return page.trouble(error)

@@ -9,18 +9,20 @@ from starlette.routing import BaseRoute, Route
 
 from oneiro_vault.errors import NotFound
 from oneiro_vault.web.page import Handler, Page, Site, endpoint
-from oneiro_vault.web.views import memory, memory_changes, search, wake
+from oneiro_vault.web.views import memory, memory_changes, search, time_pages, wake
 
 READS: Final[dict[str, Handler]] = {
     **wake.READS,
     **search.READS,
     **memory.READS,
     **memory_changes.READS,
+    **time_pages.READS,
 }
 """Address -> what answers a GET; it changes nothing."""
 WRITES: Final[dict[str, Handler]] = {
     **wake.WRITES,
     **memory_changes.WRITES,
+    **time_pages.WRITES,
 }
 """Address -> what answers a POST."""
 

@@ -4,6 +4,7 @@ their content."""
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
@@ -23,6 +24,7 @@ TYPES: Final[Mapping[str, str]] = {
     "json": "application/json",
     "svg": "image/svg+xml",
 }
+_LINK: Final = re.compile(r"\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
 HTMX: Final = "htmx.min.js"
 """Brought by the wheel; where the source is used as it is, by the package django-htmx, of which
 nothing is run."""
@@ -47,20 +49,27 @@ def address(name: str) -> str:
     return f"{STATIC}/{hashlib.sha256(asset(name)).hexdigest()[:12]}/{name}"
 
 
-def moment(value: object, date_only: bool = False) -> Markup:
-    """An ISO time as an element that says it absolutely; a script says beside it how long ago."""
+def moment(value: object, date_only: bool = False, absolute: bool = False) -> Markup:
+    """An ISO time as an element that says it absolutely; a script says instead how long ago, unless
+    it shall stay `absolute`."""
     text = str(value or "")
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
         return Markup("{}").format(text)
     told = at.strftime("%-d %B %Y" if date_only or len(text) == 10 else "%-d %B %Y, %H:%M")
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(text, told, told)
+    kept = Markup(" data-absolute") if absolute else ""
+    return Markup('<time datetime="{}" title="{}"{}>{}</time>').format(text, told, kept, told)
 
 
 def count(number: int, one: str, several: str = "") -> str:
     """`1 note`, `1,204 notes`."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def plain(title: str) -> str:
+    """A title without the brackets of wiki links; of one that is cut off, too."""
+    return _LINK.sub(lambda link: link[2] or link[1], title).replace("[[", "")
 
 
 @cache
@@ -73,7 +82,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"moment": moment, "count": count}
+    made.filters |= {"moment": moment, "count": count, "plain": plain}
     made.globals |= {"asset": address}
     return made
 

@@ -15,7 +15,7 @@ from oneiro_vault.core.ranking import Scale
 from oneiro_vault.core.text.query import capitals, fold, spellings, without
 from oneiro_vault.core.time.validity import Claim
 from oneiro_vault.errors import IndexProblem
-from oneiro_vault.index.base import Edge, Filters, Hit, Near, Row, Vectors
+from oneiro_vault.index.base import Age, Edge, Filters, Hit, Near, Row, Vectors
 from oneiro_vault.index.keyword import chunk_rows, edge_rows, fts, note_rows
 from oneiro_vault.index.keyword.database import Database
 from oneiro_vault.index.keyword.edge_rows import Bearer, Stated, StatedBy
@@ -124,10 +124,26 @@ class Answers(Words):
 
     def list(self, *, limit: int = 100, **filters: Any) -> Rows:  # the fields of Filters
         """Notes that fit (see Filters), newest first."""
-        where, values = _where(Filters(**filters))
-        return self._rows(
-            where, values, f'ORDER BY "when" IS NULL, "when" DESC, path LIMIT {int(limit)}'
-        )
+        return self.part(Filters(**filters), limit)
+
+    def part(self, filters: Filters, limit: int, offset: int = 0) -> Rows:
+        """Notes that fit, newest first, the first `offset` left out."""
+        where, values = _where(filters)
+        part = f"LIMIT {int(limit)} OFFSET {int(offset)}"
+        return self._rows(where, values, f'ORDER BY "when" IS NULL, "when" DESC, path {part}')
+
+    def by_day(self, filters: Filters) -> Sequence[tuple[str | None, str, int]]:
+        """(local day, None where the note has no date; type; number of notes) of those that fit."""
+        where, values = _where(filters)
+        query = f"""SELECT date("when", 'unixepoch', 'localtime') AS day, type, count(*) FROM notes
+                    WHERE {where} GROUP BY day, type ORDER BY day, type"""
+        return self._database.read(query, values)
+
+    def ages(self, status: str) -> Sequence[Age]:
+        """Every note of a status that has an id of its own."""
+        query = """SELECT key, id, type, "when", timestamp FROM notes WHERE status = ? AND id != ''
+                   ORDER BY id"""
+        return [Age(*row) for row in self._database.read(query, (status,))]
 
     def matching(self, filters: Filters) -> set[int] | None:
         """Keys of all notes that fit: what the searches take as `allowed`. None if nothing is

@@ -73,16 +73,16 @@ def recall(
     k = house.settings["recall.k"] if k is None else k
     if not 1 <= k <= 1000:
         raise InvalidInput(f"k must be a whole number from 1 to 1000, not {shown(k)}")
-    check_text(query, entity, project, *_many(type), *_many(tag), *_many(status))
+    check_text(query, entity, project, *many(type), *many(tag), *many(status))
     start, end = _span(house, since, until)
     valid = as_of_view.span(house, valid_at) if valid_at is not None else None
-    kinds, states = _many(type), _many(status)
+    kinds, states = many(type), many(status)
     with opened(house, as_of, progress) as view:
         if kinds and not view.past:
             kinds = drafts.checked_types(house, kinds)
         filters = Filters(
             type=kinds or None,
-            tag=_many(tag) or None,
+            tag=many(tag) or None,
             status=drafts.checked_statuses(states) if states else None,
             entity=entity,
             project=project,
@@ -142,7 +142,8 @@ def check_text(*values: str | None) -> None:
             ) from error
 
 
-def _many(value: str | Sequence[str]) -> tuple[str, ...]:
+def many(value: str | Sequence[str]) -> tuple[str, ...]:
+    """What may be given as one or as several."""
     return (value,) if isinstance(value, str) else tuple(value)
 
 
@@ -254,7 +255,7 @@ def list_(
             f"level must be a whole number from 0 to {HIGHEST}, not {shown(level)}",
             hint="Insights are of level 1 and above.",
         )
-    kinds, states = _many(type or ()), _many(status or ())
+    kinds, states = many(type or ()), many(status or ())
     check_text(*kinds, tag, *states, session, entity)
     house.converge()
     start, end = _span(house, since, until)

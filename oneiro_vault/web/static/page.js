@@ -26,6 +26,7 @@ function dates(root) {
 // -- keys: every element with data-key says which key it has and, in data-does, what it does -----
 
 let first = "";
+const past = document.body.classList.contains("past");
 
 function typing(target) {
   return target.closest("input, textarea, select, [contenteditable]") !== null;
@@ -53,7 +54,7 @@ function act(key) {
   const selector = `[data-key="${CSS.escape(key)}"]`;
   const found = current()?.querySelector(selector)
     ?? [...document.querySelectorAll(selector)].find((element) => !element.closest("[data-item]"));
-  if (!found || found.disabled) return false;
+  if (!found || found.disabled || (past && found.closest("main form[method=post], main [hx-post]"))) return false;
   if (found.matches("input, textarea, select")) { found.focus(); found.select?.(); } else found.click();
   return true;
 }

@@ -1,0 +1,74 @@
+"""The past on every page: links keep the day, forms are refused, and what cannot look back says
+so."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+
+from oneiro_vault.web import travel
+from tests.box import Box
+from tests.web.kit import Visitor
+
+DAY = "2026-03-05"
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ('<a href="/ui/search">', f'<a href="/ui/search?at={DAY}">'),
+        ('<a href="/ui/search?q=x">', f'<a href="/ui/search?q=x&amp;at={DAY}">'),
+        ('<a href="/ui/memory/x#top">', f'<a href="/ui/memory/x?at={DAY}#top">'),
+        ('<a href="?in=2026">', f'<a href="?in=2026&amp;at={DAY}">'),
+        ('<a class="x" href="/ui/x?at=2020-01-01">', '<a class="x" href="/ui/x?at=2020-01-01">'),
+        ('<a data-now href="/ui/x">', '<a data-now href="/ui/x">'),
+        ('<a href="https://example.org/ui/">', '<a href="https://example.org/ui/">'),
+        ('<a href="#d5">', '<a href="#d5">'),
+        ('<link href="/ui/static/1/x.css">', '<link href="/ui/static/1/x.css">'),
+        ('<form action="/ui/theme" method="post">', '<form action="/ui/theme" method="post">'),
+        ('<p title="href=&quot;/ui/x&quot;">', '<p title="href=&quot;/ui/x&quot;">'),
+        ('<pre>href="/ui/x"</pre>', '<pre>href="/ui/x"</pre>'),
+    ],
+)
+def test_links_keep_the_day(given: str, found: str) -> None:
+    assert travel.kept(given, DAY) == found
+    assert travel.kept(given, "") == given
+
+
+def test_searches_keep_the_day() -> None:
+    found = travel.kept('<form action="/ui/search" method="get"><input>', '"><script>')
+    assert '<input type="hidden" name="at" value="&#34;&gt;&lt;script&gt;"><input>' in found
+    assert "<script>" not in found
+
+
+def test_a_page_of_the_past_says_so(box: Box, person: Visitor) -> None:
+    today = date.today().isoformat()  # noqa: DTZ011
+    shown = person.get(f"/ui/timeline?at={today}").text
+    assert "As it was on" in shown
+    assert f'href="/ui/fading?at={today}"' in shown
+    assert 'href="?">Back to today' in shown.replace(' data-key="T" data-does="back to today"', "")
+    assert "This page shows today" in person.get(f"/ui/?at={today}").text
+    assert "As it was on" not in person.get("/ui/timeline").text
+
+
+def test_nothing_is_changed_in_the_past(other: Box) -> None:
+    from tests.web.kit import visitor
+
+    ident = other.remember("The lamp is green.")["id"]
+    person = visitor(other)
+    today = date.today().isoformat()  # noqa: DTZ011
+    refused = person.post(f"/ui/fading/{ident}/forget?at={today}")
+    assert refused.status == 400
+    assert "Nothing was changed" in refused.text
+    assert other.json("list")["total"] == 1
+
+
+def test_a_day_that_is_none(person: Visitor) -> None:
+    for odd in ("tomorrow's", "2999-01-01", "1999-01-01", "%00", "%22%3E%3Cscript%3E", "x" * 300):
+        answer = person.get(f"/ui/timeline?at={odd}")
+        assert 400 <= answer.status < 500, odd
+        assert "<script>" not in answer.text.replace("<script src", "")
+    gone = travel.Travel((date.today() + timedelta(days=1)).isoformat(), True, {})  # noqa: DTZ011
+    assert gone.beside(1) == ""
+    assert travel.Travel("HEAD~3", True, {}).beside(-1) == ""
