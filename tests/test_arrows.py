@@ -182,8 +182,8 @@ def test_no_line_is_longer_than_a_hundred_columns() -> None:
 
 
 def test_a_name_occurs_once() -> None:
-    """But for protocols, and for commands and tools, which are named for what they run."""
-    faces = (PACKAGE / "cli" / "commands", PACKAGE / "mcp" / "tools")
+    """But for protocols, and for commands, tools and pages, which are named for what they show."""
+    faces = (PACKAGE / "cli" / "commands", PACKAGE / "mcp" / "tools", PACKAGE / "web" / "views")
     names = [
         p.stem
         for p in modules()

@@ -24,7 +24,7 @@ VERSIONS: Final = 40
 _DONE: Final[Mapping[str, str]] = {
     "edited": "Saved. The words from before stay in the history below.",
     "corrected": "Noted. This is what holds now; what it replaced says so.",
-    "proposed": "It was changed at the same moment: yours waits here as a proposal, neither is lost.",
+    "proposed": "It changed at the same moment: yours waits here as a proposal, neither is lost.",
     "restored": "It is back, word for word.",
     "undone": "Taken back. The history keeps both.",
     "useful": "Noted: it helped. It fades later now.",

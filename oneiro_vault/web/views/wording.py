@@ -24,7 +24,8 @@ STANDING: Final[Mapping[str, str]] = {
 }
 KINDS: Final[Mapping[str, str]] = {
     "semantic": "fact", "episodic": "episode", "orientation": "orientation",
-    "entity": "who or what", "procedure": "procedure", "principle": "principle", "dream": "report of a night",
+    "entity": "who or what", "procedure": "procedure", "principle": "principle",
+    "dream": "report of a night",
 }  # fmt: skip
 STATUS: Final[Mapping[str, str]] = {
     "active": "holds now", "superseded": "replaced", "pending": "waits for review",
