@@ -1,5 +1,5 @@
-"""Lists of JSON as a stream: one element after the other, whatever the file's size, and a broken one
-stops no other."""
+"""Lists of JSON as a stream: one element after the other, whatever the size of the file, and a
+broken one stops no other."""
 
 from __future__ import annotations
 
