@@ -106,7 +106,7 @@ def _manifests(archive: Archive) -> Iterator[list[Object]]:
 
 
 def _missing(archive: Archive) -> Iterator[str]:
-    """Parts that a manifest lists and that are not here; of those that were unpacked, categories."""
+    """Parts that a manifest lists and that are not here; unpacked ones by their categories."""
     there = {part for name in archive.names() for part in PurePosixPath(name).parts}
     kinds = {kind for kind, _ in _others(archive)}
     kinds |= {"conversations"} if dialogue.conversation_files(archive) else set()
