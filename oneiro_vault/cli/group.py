@@ -28,6 +28,9 @@ GROUPS: Final[dict[str, dict[str, str]]] = {
         "diff": "history", "undo": "history",
         "strength": "history", "pr-summary": "maintenance",
     },
+    "Moving in and out": {
+        "import": "exchange",
+    },
     "Wisdom": {
         "consult": "history", "learn": "history", "ponder": "history",
         "influence": "history",

@@ -44,8 +44,9 @@ class _Entry:
 
 
 class Archive:
-    """`left_out`: name and reason of what is there and is not read. Use it as a context manager:
-    zips in it are unpacked to a temporary folder as long as it is open."""
+    """`left_out`: name and reason of what is there and is not read; `passed`: bytes that were read
+    so far; `made`: when it was written here. Use it as a context manager: zips in it are unpacked
+    to a temporary folder as long as it is open."""
 
     def __init__(self, name: str, entries: dict[str, _Entry], rooms: ExitStack) -> None:
         self.name = name
@@ -53,6 +54,10 @@ class Archive:
         self._entries = entries
         self._names = tuple(sorted(entries))
         self._rooms = rooms
+        self._suffixes: set[str] = set()
+        self._measured: tuple[frozenset[str], int] = (frozenset(), 0)
+        self.passed = 0
+        self.made: datetime | None = None
 
     @classmethod
     def at(cls, path: Path) -> Archive:
@@ -66,6 +71,7 @@ class Archive:
             raise
         made = cls(path.name or str(path), entries, rooms)
         made.left_out = tuple(left_out)
+        made.made = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         return made
 
     def names(self) -> Sequence[str]:
@@ -74,7 +80,27 @@ class Archive:
 
     def open(self, name: str) -> BinaryIO:
         """One file as a stream. Reading raises InvalidInput where a zip is damaged."""
-        return self._entry(name).open()
+        self._suffixes.add(PurePosixPath(name).suffix.lower())
+        stream = _Stream(self._entry(name).open(), name, self.name, self._passes)
+        return cast("BinaryIO", io.BufferedReader(stream, 1 << 16))
+
+    def begin(self) -> None:
+        """Count from here on."""
+        self.passed = 0
+        self._suffixes.clear()
+
+    def _passes(self, count: int) -> None:
+        self.passed += count
+
+    def extent(self) -> int:
+        """Bytes there are to read, as far as what was opened shows: files of the same kinds."""
+        found = self._entries.items()
+        kinds = frozenset(self._suffixes)
+        if self._measured[0] != kinds:
+            ends = tuple(kinds - {""})
+            whole = sum(one.size for name, one in found if ends and name.lower().endswith(ends))
+            self._measured = kinds, whole
+        return self._measured[1]
 
     def read(self, name: str, most: int = _SMALL) -> bytes:
         """All of one file. Raises InvalidInput when it has more than `most` bytes."""
@@ -253,26 +279,27 @@ def _no_bomb(infos: Sequence[ZipInfo], name: str) -> None:
 def _member(opened: ZipFile, info: ZipInfo, name: str) -> _Entry:
     def stream() -> BinaryIO:
         try:
-            raw = opened.open(info)
+            return cast("BinaryIO", opened.open(info))
         except (BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
             raise _damaged(info.filename, name, error) from error
-        return cast("BinaryIO", io.BufferedReader(_Stream(raw, info.filename, name), 1 << 16))
 
     return _Entry(info.file_size, stream, _moment(info))
 
 
 def _damaged(inside: str, name: str, error: Exception) -> InvalidInput:
     return InvalidInput(
-        f"{shown(inside)} in {name} cannot be read: the zip is damaged ({error})",
+        f"{shown(inside)} in {name} cannot be read: it is damaged ({error})",
         hint="Fetch it once more.",
     )
 
 
 class _Stream(io.RawIOBase):
-    """A file in a zip whose damage is told to a person."""
+    """A file whose damage is told to a person; what is read of it is counted."""
 
-    def __init__(self, raw: IO[bytes], inside: str, name: str) -> None:
-        self._raw, self._inside, self._name = raw, inside, name
+    def __init__(
+        self, raw: IO[bytes], inside: str, name: str, passes: Callable[[int], None]
+    ) -> None:
+        self._raw, self._inside, self._name, self._passes = raw, inside, name, passes
 
     def readable(self) -> bool:
         return True
@@ -282,6 +309,7 @@ class _Stream(io.RawIOBase):
             data = self._raw.read(len(buffer))
         except (BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
             raise _damaged(self._inside, self._name, error) from error
+        self._passes(len(data))
         buffer[: len(data)] = data
         return len(data)
 
