@@ -11,7 +11,7 @@ import struct
 import tempfile
 import zlib
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -175,7 +175,7 @@ def _copied(open_it: Callable[[], BinaryIO], target: Path) -> Path:
 def _found(path: Path, unpacked: _Unpacked) -> tuple[dict[str, _Entry], list[tuple[str, str]]]:
     if path.is_dir():
         entries, left_out = _folder(path)
-        return _opened(entries, unpacked, 0), left_out
+        return _opened(entries, unpacked, 0, left_out), left_out
     if not path.is_file():
         raise NotFound(f"there is no file or folder {shown(path, 200)}", kept=UNTOUCHED)
     if _is_zip(path):
@@ -202,7 +202,8 @@ def _folder(root: Path) -> tuple[dict[str, _Entry], list[tuple[str, str]]]:
             if path.is_symlink():
                 left_out.append((relative, "it is a link; what it leads to is not followed"))
             elif path.is_file() and not name.startswith("._"):
-                entries[relative] = _file(path)
+                with suppress(FileNotFoundError):  # gone since
+                    entries[relative] = _file(path)
         if len(entries) > _MOST_NAMES:
             raise InvalidInput(
                 f"there are more than {_MOST_NAMES:,} files in {shown(root, 200)}",
@@ -340,18 +341,30 @@ def _unwrapped(entries: dict[str, _Entry]) -> dict[str, _Entry]:
     return {name.partition("/")[2]: entry for name, entry in entries.items()}
 
 
-def _opened(entries: dict[str, _Entry], unpacked: _Unpacked, depth: int) -> dict[str, _Entry]:
-    """With what lies in its zips, unless these are attachments of notes."""
+def _opened(
+    entries: dict[str, _Entry],
+    unpacked: _Unpacked,
+    depth: int,
+    left_out: list[tuple[str, str]] | None = None,
+) -> dict[str, _Entry]:
+    """With what lies in its zips, unless these are attachments of notes. `left_out`: where a zip
+    that cannot be read is noted, None when nothing can be read without it."""
     zips = [name for name in entries if name.lower().endswith(".zip") and _of_export(name)]
     if depth >= _DEEPEST or not zips or any(name.lower().endswith(".md") for name in entries):
         return entries
     found = dict(entries)
     for name in zips:
         entry = entries[name]
-        path = entry.path or unpacked.copy(entry.open)
-        if not _is_zip(path):
+        try:
+            path = entry.path or unpacked.copy(entry.open)
+            if not _is_zip(path):
+                continue
+            inside = _opened(_unwrapped(_zip(path, name, unpacked)), unpacked, depth + 1)
+        except InvalidInput as error:
+            if left_out is None:
+                raise
+            left_out.append((name, str(error)))
             continue
-        inside = _opened(_unwrapped(_zip(path, name, unpacked)), unpacked, depth + 1)
         found |= {f"{name}/{below}": one for below, one in inside.items()}
         del found[name]
     if len(found) > _MOST_NAMES:

@@ -55,7 +55,7 @@ def import_(
     place = Path(path)
     if not place.is_absolute():
         raise InvalidInput(f"{shown(path)} is not an absolute path", kept=UNTOUCHED)
-    with _alone(), Archive.at(place) as archive:
+    with _alone(), _readable(place), Archive.at(place) as archive:
         found = formats.named(format) if format else formats.recognised(archive)
         house.converge()
         house.reconcile(progress)  # what is not indexed yet would be stored a second time
@@ -72,6 +72,20 @@ def _alone() -> Iterator[None]:
         yield
     finally:
         _IMPORTING.release()
+
+
+@contextmanager
+def _readable(place: Path) -> Iterator[None]:
+    """What the system says of a file is told to a person."""
+    try:
+        yield
+    except OSError as error:
+        what = shown(error.filename or place, 200)
+        raise InvalidInput(
+            f"{what} cannot be read: {error.strerror}",
+            kept="What was imported before is in the vault.",
+            hint="Mend that and run it again: nothing comes in twice.",
+        ) from error
 
 
 @dataclass
