@@ -35,9 +35,8 @@ REMARK: Final = "it has branches and the export does not say which was on screen
 def recognises(archive: Archive) -> bool:
     """Conversations with `chat_messages`, else projects or memories by themselves."""
     for name in dialogue.conversation_files(archive):
-        found = dialogue.begins(archive, name)
-        if found:
-            return any("chat_messages" in one for one in found)
+        if any("chat_messages" in one for one in dialogue.begins(archive, name)):
+            return True
     return any(_manifests(archive)) or any(_others(archive))
 
 
@@ -46,7 +45,8 @@ def read(archive: Archive) -> Iterator[Record]:
     for name in _missing(archive):
         yield Skipped(name, "the manifest names it and it is not here: fetch it, then import again")
     projects: dict[str, str] = {}
-    for kind, name in _others(archive):
+    others = _others(archive)
+    for kind, name in others:
         for number, one in enumerate(dialogue.whole(archive, name)):
             where = f"{name}, record {number + 1}"
             if isinstance(one, Damaged):
@@ -60,7 +60,8 @@ def read(archive: Archive) -> Iterator[Record]:
                 yield from _memories(one, projects)
             else:
                 yield _design(where, one)
-    names = dialogue.conversation_files(archive)
+    beside = {name for _, name in others}
+    names = [name for name in dialogue.conversation_files(archive) if name not in beside]
     for found in dialogue.objects(archive, names, _known, "a conversation of Claude"):
         yield found if isinstance(found, Skipped) else _conversation(*found)
 
@@ -79,8 +80,6 @@ def _others(archive: Archive) -> list[tuple[str, str]]:
             if path.suffix == ".json" and (path.stem == kind or kind in folders):
                 found.append((rank, kind, name))
                 break
-    usual = len(archive.names()) > 1 or not found
-    found = [one for one in found if usual or _shaped(archive, one[2])]
     return [(kind, name) for _, kind, name in sorted(found) if _shaped(archive, name)]
 
 
