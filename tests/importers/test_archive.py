@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tempfile
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.errors import InvalidInput, NotFound
-from oneiro_vault.importers import archive as module
 from oneiro_vault.importers.archive import Archive
 from tests.importers.exports import zipped
 
@@ -169,7 +169,7 @@ def test_what_was_read_is_counted(tmp_path: Path) -> None:
 
 
 def test_temporary_files_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.tempfile, "tempdir", str(tmp_path / "t"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "t"))
     (tmp_path / "t").mkdir()
     inner = zipped(tmp_path / "inner.zip", {"x.json": "[]"}).read_bytes()
     path = zipped(tmp_path / "outer.zip", {"in.zip": inner, "y.txt": ""})

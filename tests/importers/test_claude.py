@@ -156,7 +156,7 @@ def split(tmp_path: Path, *categories: str) -> Path:
                      {"uuid": "n", "role": "assistant", "created_at": "2026-08-01T00:01:00Z",
                       "content": {"contentBlocks": [{"type": "text", "text": "Here."}]}}],
     }  # fmt: skip
-    parts = {
+    parts: dict[str, dict[str, object]] = {
         "conversations": {"conversations.json": [chat]},
         "projects": {"projects/p1.json": {"uuid": "p1", "name": "Kiln", "prompt_template": "Hot.",
                                           "docs": []}},

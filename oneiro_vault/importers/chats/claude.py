@@ -28,6 +28,8 @@ _SPEAKERS: Final = {"human": "user", "user": "user", "assistant": "assistant"}
 _SPOKEN: Final = frozenset(("text", "voice_note"))
 _TAKEN: Final = ("conversations", "projects", "memories", "design_chats")
 """Categories of a split export of which something is imported."""
+_MOST_FILES: Final = 2000
+"""Files of JSON beyond which an archive is something else."""
 _SAME: Final = "two messages of it have one id, of which the first counts"
 REMARK: Final = "it has branches and the export does not say which was on screen: the newest"
 
@@ -71,25 +73,29 @@ def _known(record: Object) -> bool:
 
 
 def _others(archive: Archive) -> list[tuple[str, str]]:
-    """(category, name) of the files beside conversations; projects first, memories name them."""
-    found = []
-    for name in archive.names():
-        path = PurePosixPath(name)
-        folders = {part.split("-")[0] for part in path.parts[:-1]}
-        for rank, kind in enumerate(("projects", "memories", "design_chats")):
-            if path.suffix == ".json" and (path.stem == kind or kind in folders):
-                found.append((rank, kind, name))
-                break
-    return [(kind, name) for _, kind, name in sorted(found) if _shaped(archive, name)]
+    """(category, name) of the files beside conversations, by what is in them: a folder that wraps
+    a part may be gone. Projects first, since memories name them."""
+    names = [name for name in archive.names() if name.lower().endswith(".json")]
+    if len(names) > _MOST_FILES:
+        return []
+    found = ((_kind(archive, name), name) for name in names)
+    return sorted(
+        ((kind, name) for kind, name in found if kind),
+        key=lambda one: (_TAKEN.index(one[0]), one[1]),
+    )
 
 
-def _shaped(archive: Archive, name: str) -> bool:
-    """Is it Claude's? Others have projects and memories too."""
+def _kind(archive: Archive, name: str) -> str:
     first = next(dialogue.whole(archive, name), None)
-    if not isinstance(first, dict):
-        return False
-    keys = ("conversations_memory", "project_memories", "memory_files", "prompt_template", "docs")
-    return any(key in first for key in keys) or "messages" in first
+    if not isinstance(first, dict) or "chat_messages" in first or "mapping" in first:
+        return ""
+    if any(key in first for key in ("conversations_memory", "project_memories", "memory_files")):
+        return "memories"
+    if "prompt_template" in first or ("docs" in first and "uuid" in first):
+        return "projects"
+    one = next(iter(entries(first.get("messages"))), None)
+    design = "uuid" in first and "title" in first and isinstance(inside(one, "role"), str)
+    return "design_chats" if design else ""
 
 
 def _manifests(archive: Archive) -> Iterator[list[Object]]:
