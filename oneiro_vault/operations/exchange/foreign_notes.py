@@ -65,9 +65,9 @@ def planned(
         path = _path(house, note, meta, own)
         return Plan(NEW, File(ident, path, meta, body))
     row, data, known = there
-    state = str(meta.get(STATE, ""))
-    before = str(known.extra.get(STATE, ""))
-    if _same(known, body) or (state and state == before) or _older(meta, known):
+    state, exported = _said(meta)
+    before, then = _said(known.extra)
+    if _same(known, body) or (state and state == before) or exported < then:
         return Plan(KNOWN)
     if own or _state(known.title, known.body) != before:
         return _beside(house, row, known, meta, body)
@@ -96,7 +96,7 @@ def _written(note: Note, manner: Manner) -> tuple[dict[str, object], str]:
         meta |= {"source": manner.source, "trust": None, "core": None}
     if not own:
         meta["id"] = identity(manner.source, note.id or note.path or f"{title}\0{body}")
-        meta[STATE] = _state(str(meta["title"]), body)
+        meta[STATE] = f"{_state(str(meta['title']), body)} {manner.exported}"
     meta.setdefault("type", "semantic")
     meta.setdefault("title", title)
     return {key: value for key, value in meta.items() if value is not None}, body
@@ -128,10 +128,10 @@ def _newest(house: House, ident: str) -> tuple[Row, bytes, Memory] | None:
     return found
 
 
-def _older(meta: Mapping[str, object], known: Memory) -> bool:
-    """Is a later export's version here?"""
-    mine, theirs = memories.epoch(str(meta.get("timestamp", ""))), memories.epoch(known.timestamp)
-    return STATE in meta and mine is not None and theirs is not None and mine < theirs
+def _said(meta: Mapping[str, object]) -> tuple[str, float]:
+    """The words that an export had, and when it was made: what an older one says is over."""
+    words, _, date = str(meta.get(STATE, "")).partition(" ")
+    return words, memories.epoch(date) or 0.0
 
 
 def _same(known: Memory, body: str) -> bool:
@@ -169,7 +169,7 @@ def _superseding(
     row: Row, data: bytes, known: Memory, meta: dict[str, object], body: str, first: str
 ) -> Plan:
     """The new version takes the place of the former, whose words stay."""
-    ident = identity(first, str(meta[STATE]))
+    ident = identity(first, _said(meta)[0])
     made = meta | {"id": ident, "supersedes": [row.handle]}
     path = memories.path_for(
         str(made["type"]), str(made["title"]), ident, str(made.get("created") or "2000")
