@@ -40,9 +40,9 @@ GROUPS: Final[dict[str, dict[str, str]]] = {
         "schedule": "dream",
     },
     "Machines": {
-        "setup": "programs", "sync": "sync", "clone": "sync",
+        "setup": "programs", "sync": "machines", "clone": "machines",
         "serve": "serve", "stop": "serve",
-        "keys": "keys", "trust": "guides",
+        "keys": "machines", "trust": "guides",
     },
     "Care": {
         "doctor": "maintenance", "check": "maintenance", "stats": "history",

@@ -57,9 +57,11 @@ def conversations(seed: int = 1) -> Iterator[str]:
 
 def write(path: Path, megabytes: int, seed: int = 1) -> int:
     """A zip with so much of it in one file; how many conversations."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        with archive.open("conversations.json", "w", force_zip64=True) as file:
-            return _fill(file, megabytes << 20, seed)
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("conversations.json", "w", force_zip64=True) as file,
+    ):
+        return _fill(file, megabytes << 20, seed)
 
 
 def _fill(file: IO[bytes], most: int, seed: int) -> int:

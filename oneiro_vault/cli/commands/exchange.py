@@ -33,7 +33,8 @@ def import_(
     face.at_home()
     if len(given) > 2:
         raise click.UsageError("Give one PATH, with a FORMAT before it if you like.")
-    path = Path(os.path.abspath(Path(face.request.cwd, Path(given[-1]).expanduser())))  # noqa: PTH100
+    named = Path(face.request.cwd, Path(given[-1]).expanduser())
+    path = Path(os.path.abspath(named))  # noqa: PTH100 (a link stays a link)
     found = face.ops.import_(
         path=str(path),
         format=given[0] if len(given) == 2 else None,

@@ -113,6 +113,9 @@ _BREAKS: Final = frozenset("br p div li tr h1 h2 h3 h4 h5 h6 pre ul ol table blo
 _UNSEEN: Final = frozenset(("script", "style", "head"))
 
 
+_Attributes = list[tuple[str, str | None]]
+
+
 class _Words(HTMLParser):
     """The words of a piece of HTML, with a line for each block and a mark for each item."""
 
@@ -121,7 +124,7 @@ class _Words(HTMLParser):
         self.parts: list[str] = []
         self._hidden = 0
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 (its interface)
+    def handle_starttag(self, tag: str, attrs: _Attributes) -> None:  # noqa: ARG002 (its interface)
         self._hidden += tag in _UNSEEN
         if tag in _BREAKS:
             self.parts.append("\n")
@@ -150,7 +153,7 @@ class _Page(_Words):
         self._divs: list[str] = []
         self._header = False
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag: str, attrs: _Attributes) -> None:
         classes = dict(attrs).get("class") or ""
         if tag == "div":
             if "outer-cell" in classes:

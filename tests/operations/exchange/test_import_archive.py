@@ -103,8 +103,7 @@ def test_who_said_what_is_known_of_an_own_export_only(
 
 
 def test_somebody_elses_export_is_all_from_outside(tmp_path: Path, root: Path, call: Call) -> None:
-    path = export(tmp_path, chat("c1", TALK), **{"memories.json": []})
-    call("import_", path=path, foreign=True, project="cases")
+    call("import_", path=export(tmp_path, chat("c1", TALK)), foreign=True, project="cases")
     (one,) = episodes(root)
     assert one.project == "cases"
     assert {turns.trust(one, span) for span in turns.spans(one.body)} == {"external"}
