@@ -254,6 +254,60 @@ class Restored(Answer):
     commit: str
 
 
+class ImportCounts(TypedDict):
+    """What became of records of one kind: `grown` were here and have more or newer words now,
+    `forgotten` stay away, `changed_here` wait in review beside a person's words."""
+
+    new: int
+    grown: int
+    known: int
+    forgotten: int
+    changed_here: int
+
+
+class ImportSkip(TypedDict):
+    """What was not taken, where it stands in the export, and why."""
+
+    where: str
+    why: str
+
+
+class ImportRemark(TypedDict):
+    """What is to be said of how `count` conversations were read."""
+
+    remark: str
+    count: int
+
+
+class ImportSample(TypedDict):
+    """One of the first that are new. `kind`: conversation or note."""
+
+    kind: str
+    title: str
+    messages: int
+    created: str
+    path: str
+
+
+class Imported(Answer):
+    """`import_`. `reasons`: of the first `skipped`; `source`: what `undo` takes back; `waiting`:
+    conversations that encoding has before it."""
+
+    format: str
+    title: str
+    source: str
+    dry_run: bool
+    conversations: ImportCounts
+    notes: ImportCounts
+    messages: int
+    skipped: int
+    reasons: list[ImportSkip]
+    remarks: list[ImportRemark]
+    sample: list[ImportSample]
+    commits: list[str]
+    waiting: int
+
+
 class Kept(TypedDict):
     """What an undo left as it is."""
 

@@ -114,6 +114,16 @@ class Operations:
         actor: str = "capture",
     ) -> answers.Captured: ...
     def captures(self) -> answers.Waiting: ...
+    def import_(
+        self,
+        *,
+        path: str,
+        format: str | None = None,
+        dry_run: bool = False,
+        foreign: bool = False,
+        project: str | None = None,
+        progress: Progress | None = None,
+    ) -> answers.Imported: ...
     def collect(self) -> answers.Collected: ...
     def graph(
         self,
@@ -392,6 +402,16 @@ class AsyncCalls:
         actor: str = "capture",
     ) -> answers.Captured: ...
     async def captures(self) -> answers.Waiting: ...
+    async def import_(
+        self,
+        *,
+        path: str,
+        format: str | None = None,
+        dry_run: bool = False,
+        foreign: bool = False,
+        project: str | None = None,
+        progress: Progress | None = None,
+    ) -> answers.Imported: ...
     async def collect(self) -> answers.Collected: ...
     async def graph(
         self,

@@ -218,12 +218,17 @@ _MARKERS = re.compile(r"^(?=(?:<{7}|={7}|>{7})(?:[ \r\n]|\Z))", re.MULTILINE)
 _TITLE = 72
 
 
+def unmarked(text: str) -> str:
+    """With lines that git writes at conflicts indented."""
+    return _MARKERS.sub("    ", text)
+
+
 def clean(text: str) -> str:
     """Without private parts, NUL and halves of characters; lines that git writes at conflicts
     indented."""
     text = redact(text).replace("\0", "").replace("\r\n", "\n")
     text = text.encode("utf-8", "replace").decode("utf-8")
-    return _MARKERS.sub("    ", text).strip()
+    return unmarked(text).strip()
 
 
 def title(text: str, kind: str) -> str:

@@ -28,6 +28,9 @@ GROUPS: Final[dict[str, dict[str, str]]] = {
         "diff": "history", "undo": "history",
         "strength": "history", "pr-summary": "maintenance",
     },
+    "Moving in and out": {
+        "import": "exchange",
+    },
     "Wisdom": {
         "consult": "history", "learn": "history", "ponder": "history",
         "influence": "history",
@@ -37,9 +40,9 @@ GROUPS: Final[dict[str, dict[str, str]]] = {
         "schedule": "dream",
     },
     "Machines": {
-        "setup": "programs", "sync": "sync", "clone": "sync",
+        "setup": "programs", "sync": "machines", "clone": "machines",
         "serve": "serve", "stop": "serve",
-        "keys": "keys", "trust": "guides",
+        "keys": "machines", "trust": "guides",
     },
     "Care": {
         "doctor": "maintenance", "check": "maintenance", "stats": "history",

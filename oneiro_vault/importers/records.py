@@ -27,7 +27,8 @@ class Turn:
 
 @dataclass(frozen=True)
 class Conversation:
-    """Turns as they were on screen, oldest first. `id` stays the same in a later export."""
+    """Turns as they were on screen, oldest first. `id` stays the same in a later export; `remark`:
+    what is to be said of how it was read."""
 
     id: str
     title: str
@@ -36,6 +37,7 @@ class Conversation:
     updated: datetime | None = None
     project: str = ""
     tags: tuple[str, ...] = ()
+    remark: str = ""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.operations import review
 from oneiro_vault.operations.care import adopt, check, doctor, lint, synchronize
 from oneiro_vault.operations.dream import run_log
+from oneiro_vault.operations.exchange import import_archive
 from oneiro_vault.operations.history import (
     blame,
     diff,
@@ -148,6 +149,7 @@ OPS: Final[dict[str, Op]] = {
     "review_reject": Op(review.review_reject),
     "capture": Op(store_captures.capture),
     "captures": Op(store_captures.captures, reads_only=True),
+    "import_": Op(import_archive.import_),
     "collect": Op(store_captures.collect),
     "graph": Op(graph.graph, reads_only=True),
     "levels": Op(graph.levels, reads_only=True),

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from oneiro_vault.vault.git.repository import Repo
 
 Event = Json
+UNDONE: Final = "undo"
+"""Why of a tombstone: what brought the memory was taken back, and may bring it again."""
 FOLDER: Final = "ledger"
 _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 

@@ -57,6 +57,7 @@ with App.open(root, Settings({"embed.model": "hash", "disk.reserve": 0, "edits.c
             "review_reject": {"ids": [name], "reason": name}, "diff": {"before": name}, "pr_summary": {"range": name},
             "ratify": {"id": name}, "resolve": {"id": name}, "dream_decide": {"id": name, "answer": {}},
             "review_accept": {"ids": [name], "edited": {name: "hacked"}}, "review_reject": {"ids": [name]},
+            "import_": {"path": name, "format": name, "project": name},
             "reflect": {"highlights": "hostile", "session": name, "updates": [{"id": name, "text": "hacked"}]},
         }.items():
             try:

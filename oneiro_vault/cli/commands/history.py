@@ -195,6 +195,10 @@ _NARROW: Final = 20
 _MARGIN: Final = 6
 
 
+_PATHS: Final = 200
+"""Paths that an undo names."""
+
+
 @command("undo")
 @click.argument("commit", required=False)
 @click.option(
@@ -214,9 +218,11 @@ def undo_(face: Face, commit: str | None, run: str | None, source: str | None) -
     undone, removed = line(found["undone"]), found["removed"]
     what = f"what came from {undone}" if source else f"{'run ' if run else ''}{undone[:10]}"
     text = [f"Undid {what} in {str(found['commit'])[:10]}"]
-    for path in found["paths"]:
+    for path in found["paths"][:_PATHS]:
         now = "is taken out again" if path in removed else "is as it was"
         text.append(f"  {line(path)} {now}")
+    more = len(found["paths"]) - _PATHS
+    text += [f"  … and {more:,} more, taken out again or as they were"] if more > 0 else []
     left = [f"  {line(one['path'])} stays: it {line(one['why'])}" for one in found["left"]]
     return Output("\n".join([*text, *(face.style(said, "yellow") for said in left)]), found)
 

@@ -19,8 +19,15 @@ CLIENT: Final = "client"
 FILE: Final = "file"
 """Its value for a transcript that a person brought and that lies in no folder of their own clients:
 nobody knows who speaks in it."""
+IMPORT: Final = "import:"
+"""How the source of what another program exported begins."""
 ENCODED: Final = "encoded"
 """Key of the frontmatter of an episode that has become memories."""
+
+
+def imported(source: str) -> bool:
+    """Does it come out of an export?"""
+    return source.startswith(IMPORT)
 
 
 def waits(memory: Memory) -> bool:

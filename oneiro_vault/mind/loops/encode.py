@@ -16,7 +16,7 @@ from typing import Final
 from pydantic import Field
 
 from oneiro_vault.core.conversation import turns
-from oneiro_vault.core.conversation.captures import waits
+from oneiro_vault.core.conversation.captures import imported, waits
 from oneiro_vault.core.markdown.taxonomy import KINDS
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict
 from oneiro_vault.core.text import claims, polarity
@@ -255,9 +255,11 @@ def answered(verdicts: Mapping[str, Verdict], question: Question) -> Answer | No
 
 
 def waiting(snapshot: Snapshot) -> list[Note]:
-    """Captures whose facts are still to be filed, oldest first; of more than a run takes, another
-    part each day. What rules left open takes nobody's place."""
+    """Captures whose facts are still to be filed, oldest first, and what was imported behind them;
+    of more than a run takes, another part each day. What rules left open takes nobody's place, and
+    years of imported conversations take none of yesterday's."""
     found = [note for note in snapshot.of("episodic") if waits(note.memory)]
+    found.sort(key=lambda note: imported(note.memory.source))
     most = int(snapshot.settings["encode.captures"])
     if len(found) <= most:
         return found
@@ -268,10 +270,19 @@ def waiting(snapshot: Snapshot) -> list[Note]:
         if any(left_open(one, snapshot) for one in questions(note, longest))
     }
     rest = [note for note in found if note.id not in left]
-    start = int(snapshot.now // _DAY) * most % max(1, len(rest))
     free = most if snapshot.free else max(0, most - len(left))
-    turn = left | {note.id for note in (rest[start:] + rest[:start])[:free]}
+    turn = set(left)
+    for part in _apart(rest):
+        start = int(snapshot.now // _DAY) * most % max(1, len(part))
+        turn |= {note.id for note in (part[start:] + part[:start])[: max(0, free)]}
+        free -= len(part)
     return [note for note in found if note.id in turn]
+
+
+def _apart(found: Sequence[Note]) -> tuple[list[Note], list[Note]]:
+    """What was captured here, and what was imported."""
+    own = [note for note in found if not imported(note.memory.source)]
+    return own, [note for note in found if imported(note.memory.source)]
 
 
 def questions(capture: Note, longest: int) -> list[Question]:

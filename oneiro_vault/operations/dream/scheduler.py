@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
+from oneiro_vault.core.conversation.captures import imported
 from oneiro_vault.errors import Elsewhere, SettingsError
 from oneiro_vault.judges.deferred import Nobody
 from oneiro_vault.mind.loops import distil, encode
@@ -150,12 +151,12 @@ _LOOPS: Final = (encode.LOOP.name, distil.LOOP.name)
 
 def soon_due(house: House) -> bool:
     """Has something new been captured, and nothing for `dreams.rest` minutes, with a judge and
-    questions left for today?"""
+    questions left for today? What was imported is for nights."""
     rest = house.settings["dreams.rest"]
     if not rest or house.settings["dreams.judge"] == Nobody.name:
         return False
     state = _today(house)
-    rows = waiting(house)
+    rows = [row for row in waiting(house) if not imported(row.source)]
     new = {row.id for row in rows}.difference(state.tried)
     newest = max((row.when or 0.0 for row in rows), default=0.0)
     return (

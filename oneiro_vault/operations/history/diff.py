@@ -12,7 +12,7 @@ from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.markdown import orientation
 from oneiro_vault.core.markdown.word_diff import steps
-from oneiro_vault.core.memory import Memory
+from oneiro_vault.core.memory import Memory, captured
 from oneiro_vault.core.time.date_ranges import iso
 from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, UnreadableNote, shown
 from oneiro_vault.operations.history import as_of_view
@@ -280,7 +280,8 @@ def between(house: House, base: str, head: str) -> Comparison:
     sides = _sides(house, found)
     for key in dict.fromkeys([*sides[0], *sides[1]]):
         pair = Pair(sides[0].get(key), sides[1].get(key))
-        if pair.now.source == "capture" and pair.now.type == "episodic" and pair.before is None:
+        brought = captured(pair.now) and pair.now.source not in ("", "user")
+        if brought and pair.before is None:
             found.captures += 1
         else:
             found.pairs[key] = pair

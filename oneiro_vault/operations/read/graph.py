@@ -10,7 +10,7 @@ from oneiro_vault import answers
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.taxonomy import inverse
-from oneiro_vault.core.memory import CAPTURE
+from oneiro_vault.core.memory import captured
 from oneiro_vault.core.text.query import spellings
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, shown
@@ -187,7 +187,7 @@ def _level(house: House, row: Row, of: Row, depth: int, up: bool) -> answers.Lev
         "status": row.status,
         "depth": depth,
         "of": of.handle,
-        "words": "" if up or row.source != CAPTURE else _raw(house, row, of),
+        "words": "" if up or not captured(row) else _raw(house, row, of),
     }
 
 

@@ -72,7 +72,7 @@ class Undo:
         return tuple(
             ledger.make(kind, memory, when, sha256=sha, actor=actor)
             | (
-                {"words": self.words[memory]}
+                {"words": self.words[memory], "why": ledger.UNDONE}
                 if kind == "tombstone" and memory in self.words
                 else {}
             )

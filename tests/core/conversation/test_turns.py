@@ -70,6 +70,12 @@ def test_spans_leave_nothing_out_but_who_speaks_and_are_named_after_their_turn()
         ({"extra": {KIND: "note"}}, {"external"}),
         ({"extra": {}}, {"external"}),
         ({"source": "import:chat", "tags": ()}, {"external"}),
+        ({"source": "import:chat", "tags": (OWN,)}, {"said", "model", "external"}),
+        (
+            {"source": "import:chat", "tags": (OWN,), "extra": {KIND: "session", CLIENT: FILE}},
+            {"external"},
+        ),
+        ({"source": "import:chat", "tags": (OWN,), "extra": {}}, {"external"}),
         (
             {"source": "user", "trust": "user", "tags": (OWN,), "extra": {KIND: "note"}},
             {"external"},

@@ -487,6 +487,20 @@ def test_more_than_a_run_takes_comes_in_turns() -> None:
     assert len(seen) == 8
 
 
+def test_years_of_imported_conversations_take_nobodys_place() -> None:
+    years = [
+        capture(letter, source="import:chat", tags=("capture",), created="2020-09-01")
+        for letter in "abcdefgh"
+    ]
+    mine = [capture("y"), capture("z")]
+    for day in range(4):
+        taken = snapshot(*years, *mine, settings=DEFAULTS | {"encode.captures": 3})
+        later = Snapshot(taken.now + day * 86_400, taken.notes, taken.settings)
+        found = [one.id[0] for one in encode.waiting(later)]
+        assert found[:2] == ["y", "z"]
+        assert len(found) == 3
+
+
 @pytest.mark.parametrize("name", ["yes", "no", "random"])
 @pytest.mark.parametrize("seed", range(20))
 def test_whatever_a_judge_says_nothing_is_lost(name: str, seed: int) -> None:

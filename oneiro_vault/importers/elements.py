@@ -1,0 +1,173 @@
+"""Lists of JSON as a stream: one element after the other, whatever the size of the file, and a
+broken one stops no other."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, Final, cast
+
+from oneiro_vault.errors import InvalidInput
+from oneiro_vault.importers.archive import UNTOUCHED
+
+LONGEST: Final = 64 << 20
+"""Characters of one element; the longest conversations have a tenth of it."""
+_CHUNK: Final = 1 << 20
+_BLANK: Final = re.compile(r"[\s\ufeff]*")
+_MARK: Final = re.compile(r'["\[\]{},]')
+_STRING_END: Final = re.compile(r'["\\]')
+_CUT: Final = 32
+"""An error so near to the end of what was read may come from the end."""
+
+
+@dataclass(frozen=True)
+class Damaged:
+    """One element that cannot be decoded: its number in the list, from 0, and why."""
+
+    index: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Oversized(Damaged):
+    """One element that is longer than anything an export holds."""
+
+
+def elements(
+    stream: BinaryIO, most: int = LONGEST, keys: Collection[str] = ()
+) -> Iterator[object | Damaged]:
+    """What a JSON list holds, one after the other, or the list under one of `keys` of an object;
+    a broken element or one of more than `most` characters is `Damaged`, and the next ones follow.
+
+    Raises InvalidInput for what is no such list, and for one that is cut, after what came before.
+    """
+    text = _Text(stream, most)
+    first = text.peek()
+    if first == "{" and keys:
+        first = text.enter(keys)
+    if first != "[":
+        raise InvalidInput("it is not a list of records", kept=UNTOUCHED)
+    text.at += 1
+    index = 0
+    while (head := text.peek()) != "]":
+        if not head:
+            raise text.ends(index)
+        if head in ",}:":
+            text.at += 1
+            continue
+        yield text.value(index)
+        index += 1
+
+
+def _oversized(index: int, size: int) -> Oversized:
+    return Oversized(index, f"it has {size:,} characters, more than any conversation")
+
+
+class _Text:
+    """JSON as it is read, a buffer at a time; `buffer[at:]` is what is next."""
+
+    def __init__(self, stream: BinaryIO, most: int) -> None:
+        self._stream, self._most = stream, most
+        self._bytes = codecs.getincrementaldecoder("utf-8")("replace")
+        self._json = json.JSONDecoder(strict=False)
+        self.buffer, self.at, self.ended = "", 0, False
+
+    def more(self) -> bool:
+        """Twice as much as there is, so that a long element is not tried a thousand times."""
+        if self.ended:
+            return False
+        left = len(self.buffer) - self.at
+        data = self._stream.read(max(_CHUNK, left))
+        self.ended = not data
+        self.buffer = self.buffer[self.at :] + self._bytes.decode(data, final=self.ended)
+        self.at = 0
+        return bool(data)
+
+    def peek(self) -> str:
+        """The next character that is not blank, "" at the end."""
+        while True:
+            self.at = cast("re.Match[str]", _BLANK.match(self.buffer, self.at)).end()
+            if self.at < len(self.buffer):
+                return self.buffer[self.at]
+            if not self.more():
+                return ""
+
+    def enter(self, keys: Collection[str]) -> str:
+        """Go to the list under one of the keys of the object that begins here: `[`, else ""."""
+        self.at += 1
+        while (head := self.peek()) not in ("", "}"):
+            if head != '"':
+                self.at += 1
+                continue
+            key = self.value(0)
+            if self.peek() == ":":
+                self.at += 1
+            if self.peek() == "[" and key in keys:
+                return "["
+            self.pass_over()
+        return ""
+
+    def value(self, index: int) -> object | Damaged:
+        """The element that begins here; behind it afterwards. Raises InvalidInput when the file
+        ends in it."""
+        while True:
+            try:
+                found, end = self._json.raw_decode(self.buffer, self.at)
+            except (ValueError, RecursionError) as error:
+                why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+                cut = self._cut(error)
+            else:
+                after = self.buffer[end : end + 1]
+                cut = isinstance(found, int | float) and (not after or after in ".eE")
+                if not cut or self.ended:
+                    size, self.at = end - self.at, end
+                    return cast("object", found) if size <= self._most else _oversized(index, size)
+            if cut and not self.ended and len(self.buffer) - self.at <= self._most:
+                self.more()
+                continue
+            size = self.pass_over()
+            if not self.peek():
+                raise self.ends(index)
+            if size > self._most:
+                return _oversized(index, size)
+            return Damaged(index, f"it is broken JSON ({why})")
+
+    def _cut(self, error: Exception) -> bool:
+        if not isinstance(error, json.JSONDecodeError):
+            return False
+        return error.msg.startswith("Unterminated") or error.pos > len(self.buffer) - _CUT
+
+    def ends(self, index: int) -> InvalidInput:
+        """What to say of a file that was cut."""
+        return InvalidInput(
+            f"the file ends in the middle, after {index:,} whole records",
+            hint="Fetch the export once more; what is whole is taken now.",
+        )
+
+    def pass_over(self) -> int:
+        """Leave the element that begins here behind, whatever is in it: how many characters."""
+        depth, inside, passed = 0, False, 0
+        while True:
+            found = (_STRING_END if inside else _MARK).search(self.buffer, self.at)
+            end = found.start() if found else len(self.buffer)
+            passed += end - self.at
+            self.at = end
+            if found is None:
+                if not self.more():
+                    return passed
+                continue
+            mark = found[0]
+            if not (inside or depth) and mark in ",]}":
+                return passed
+            step = 1 + (mark == "\\")
+            if end + step > len(self.buffer) and not self.more():
+                step = 1
+            self.at += step
+            passed += step
+            if mark == '"':
+                inside = not inside
+            elif not inside:
+                depth += (mark in "[{") - (mark in "]}")

@@ -1,0 +1,1 @@
+"""What comes from other programs into the vault, and what leaves it for them."""

@@ -1,0 +1,184 @@
+"""An imported note as a memory: what it becomes beside what is there, without writing over
+anybody's words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, Final
+
+from oneiro_vault.capture import privacy, transcripts
+from oneiro_vault.core import memory as memories
+from oneiro_vault.core.frontmatter import fields, yaml_block
+from oneiro_vault.core.memory import Memory, fingerprint
+from oneiro_vault.errors import OneiroError, UnsafePath
+from oneiro_vault.importers.records import Conversation, Note
+from oneiro_vault.index.base import Row
+from oneiro_vault.operations.exchange.episodes import STATE, File, Manner, identity, shown_date
+from oneiro_vault.operations.remember.drafts import note_path, title_of
+from oneiro_vault.operations.runtime import House
+from oneiro_vault.vault.worktree.files import portable
+
+NEW: Final = "new"
+GROWN: Final = "grown"
+KNOWN: Final = "known"
+FORGOTTEN: Final = "forgotten"
+CHANGED_HERE: Final = "changed_here"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a note `became` (a field of the counts), the files to write for it, or `why` it is
+    none."""
+
+    became: str = ""
+    file: File | None = None
+    replaced: File | None = None
+    why: str = ""
+
+
+def named(said: Conversation) -> Conversation:
+    """A conversation that has no id gets one of its first words, which stay in a later export."""
+    first = said.turns[0] if said.turns else None
+    mark = first.id or first.text if first else said.title
+    return replace(said, id=sha256(mark.encode("utf-8", "surrogatepass")).hexdigest()[:24])
+
+
+def planned(
+    house: House, note: Note, manner: Manner, gone: Mapping[str, Mapping[str, Any]]
+) -> Plan:
+    """What is to be done with a note of an export."""
+    try:
+        meta, body = _written(note, manner)
+    except OneiroError as error:
+        return Plan(why=str(error))
+    own = bool(note.meta.get("id"))
+    if not body.strip() and not own:
+        return Plan(why="there is nothing in it")
+    ident = str(meta["id"])
+    words = fingerprint(str(meta["type"]), str(meta["title"]), body)
+    if ident in gone or words in gone:
+        return Plan(FORGOTTEN)
+    there = _newest(house, ident)
+    if there is None:
+        path = _path(house, note, meta, own)
+        return Plan(NEW, File(ident, path, meta, body))
+    row, data, known = there
+    state, exported = _said(meta)
+    before, then = _said(known.extra)
+    if _same(known, body) or (state and state == before) or exported < then:
+        return Plan(KNOWN)
+    if own or _state(known.title, known.body) != before:
+        return _beside(house, row, known, meta, body)
+    return _superseding(row, data, known, meta, body, ident)
+
+
+def _written(note: Note, manner: Manner) -> tuple[dict[str, object], str]:
+    """Its frontmatter, checked key by key, and its body. Raises InvalidInput."""
+    body = _clean(note.text, manner)
+    body = body if not body or body.endswith("\n") else f"{body}\n"
+    title = " ".join(_clean(note.title, manner).split())
+    title = title or (title_of(body) if body.strip() else "untitled")
+    meta: dict[str, object] = {
+        "type": "semantic", "title": title, "source": manner.source,
+        "created": shown_date(note.at or note.updated) or manner.exported,
+        "timestamp": manner.exported or shown_date(note.updated or note.at),
+        "trust": note.trust if note.trust != "external" else None,
+        "project": manner.project or None,
+    }  # fmt: skip
+    own = bool(note.meta.get("id"))
+    meta = {} if own else meta
+    for key, value in note.meta.items():
+        clean = _clean(value, manner) if isinstance(value, str) else value
+        meta[key] = clean if own else fields.checked(key, clean)
+    if manner.foreign:
+        meta |= {"source": manner.source, "trust": None, "core": None}
+    if not own:
+        meta["id"] = identity(manner.source, note.id or note.path or f"{title}\0{body}")
+        meta[STATE] = f"{_state(str(meta['title']), body)} {manner.exported}"
+    meta.setdefault("type", "semantic")
+    meta.setdefault("title", title)
+    return {key: value for key, value in meta.items() if value is not None}, body
+
+
+def _clean(text: str, manner: Manner) -> str:
+    text = privacy.redact(text).replace("\0", "") if "<" in text or "\0" in text else text
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return manner.clean(transcripts.unmarked(text))
+
+
+def _state(title: str, body: str) -> str:
+    """What tells whether the words of a note are still those that were imported."""
+    return fingerprint("", title, body)[:16]
+
+
+def _newest(house: House, ident: str) -> tuple[Row, bytes, Memory] | None:
+    """The note of that id, or what replaced it since."""
+    seen: set[str] = set()
+    found = None
+    while ident and ident not in seen:
+        seen.add(ident)
+        row = next((one for one in house.index.get(ident) if one.id == ident), None)
+        if row is None:
+            break
+        data, known = house.load(row)
+        found = row, data, known
+        ident = known.superseded_by
+    return found
+
+
+def _said(meta: Mapping[str, object]) -> tuple[str, float]:
+    """The words that an export had, and when it was made: what an older one says is over."""
+    words, _, date = str(meta.get(STATE, "")).partition(" ")
+    return words, memories.epoch(date) or 0.0
+
+
+def _same(known: Memory, body: str) -> bool:
+    return known.body.strip() == body.strip()
+
+
+def _path(house: House, note: Note, meta: Mapping[str, object], own: bool) -> str:
+    """Where it stood, if a note can stand there and none does; else where its kind is filed."""
+    usual = memories.path_for(
+        str(meta["type"]), str(meta["title"]), str(meta["id"]), str(meta.get("created") or "2000")
+    )
+    try:
+        wanted = portable(note_path(note.path)) if note.path else usual
+    except (UnsafePath, OneiroError):
+        return usual
+    free = own or house.index.by_path(wanted) is None
+    return wanted if free and not house.vault.files.blob(wanted) else usual
+
+
+def _beside(house: House, row: Row, known: Memory, meta: dict[str, object], body: str) -> Plan:
+    """It was changed here and there: a proposal waits for a person, once for each state."""
+    ident = identity("beside", row.handle, _state(str(meta["title"]), body))
+    if _newest(house, ident) is not None:
+        return Plan(CHANGED_HERE)
+    title = f"Proposed: {known.title}"
+    changes: dict[str, object] = {
+        "id": ident, "title": title, "status": "pending", "supersedes": [row.handle],
+    }  # fmt: skip
+    made = meta | changes
+    path = memories.path_for(str(made["type"]), title, ident, str(made.get("created") or "2000"))
+    return Plan(CHANGED_HERE, File(ident, path, made, body))
+
+
+def _superseding(
+    row: Row, data: bytes, known: Memory, meta: dict[str, object], body: str, first: str
+) -> Plan:
+    """The new version takes the place of the former, whose words stay."""
+    ident = identity(first, _said(meta)[0])
+    made = meta | {"id": ident, "supersedes": [row.handle]}
+    path = memories.path_for(
+        str(made["type"]), str(made["title"]), ident, str(made.get("created") or "2000")
+    )
+    changes: dict[str, object | None] = {
+        "status": "superseded",
+        "superseded_by": ident,
+        "valid_until": known.valid_until or made.get("timestamp") or made.get("created"),
+    }
+    former = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), changes))
+    old = File(row.handle, row.path, {}, "", sha256(data).hexdigest(), former)
+    return Plan(GROWN, File(ident, path, made, body), old)

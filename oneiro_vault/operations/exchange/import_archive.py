@@ -1,0 +1,332 @@
+"""What another program exported, into the vault: conversations as episodes that wait for encoding,
+notes as memories; only what is new of it, a batch a commit."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from oneiro_vault import answers
+from oneiro_vault.api import Progress
+from oneiro_vault.core import memory as memories
+from oneiro_vault.core.memory import Memory
+from oneiro_vault.errors import InvalidInput, OneiroError, RepositoryBusy, shown
+from oneiro_vault.importers import formats
+from oneiro_vault.importers.archive import UNTOUCHED, Archive
+from oneiro_vault.importers.records import Conversation, Format, Note, Skipped
+from oneiro_vault.index.base import Row
+from oneiro_vault.operations.exchange import episodes, foreign_notes
+from oneiro_vault.operations.exchange.episodes import SEEN, STATE, File, Manner
+from oneiro_vault.operations.remember.store_captures import waiting
+from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.vault import ledger
+from oneiro_vault.vault.change import Operation, Write
+
+BATCH: Final = 200
+"""Notes of one commit at most."""
+_BATCH_BYTES: Final = 8 << 20
+_LISTED: Final = 20
+_SAMPLE: Final = 5
+_MEGABYTE: Final = 1 << 20
+_IMPORTING: Final = threading.Lock()
+
+
+def import_(
+    house: House,
+    path: str,
+    format: str | None = None,
+    dry_run: bool = False,
+    foreign: bool = False,
+    project: str | None = None,
+    progress: Progress = quiet,
+) -> answers.Imported:
+    """Bring in an export that lies at the absolute `path` (a folder, a zip, a file), of a `format`
+    or of the one that it looks like.
+
+    What is here already is not stored again, what grew is continued, what was forgotten stays away.
+    `foreign`: somebody else's, so that nothing in it counts as the person's own words. `dry_run`
+    only counts. Killed and run again it ends as if it had not been. Raises InvalidInput for what
+    cannot be read; what came before a file's end that is missing is stored.
+    """
+    place = Path(path)
+    if not place.is_absolute():
+        raise InvalidInput(f"{shown(path)} is not an absolute path", kept=UNTOUCHED)
+    with _alone(), _readable(place), Archive.at(place) as archive:
+        found = formats.named(format) if format else formats.recognised(archive)
+        house.converge()
+        house.reconcile(progress)  # what is not indexed yet would be stored a second time
+        run = Import(house, archive, found, dry_run, progress, foreign, project or "")
+        run.all()
+        return run.answer()
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    if not _IMPORTING.acquire(blocking=False):
+        raise RepositoryBusy("another import is under way", kept=UNTOUCHED, hint="Wait for it.")
+    try:
+        yield
+    finally:
+        _IMPORTING.release()
+
+
+@contextmanager
+def _readable(place: Path) -> Iterator[None]:
+    """What the system says of a file is told to a person."""
+    try:
+        yield
+    except OSError as error:
+        what = shown(error.filename or place, 200)
+        raise InvalidInput(
+            f"{what} cannot be read: {error.strerror}",
+            kept="What was imported before is in the vault.",
+            hint="Mend that and run it again: nothing comes in twice.",
+        ) from error
+
+
+@dataclass
+class Counts:
+    """What became of records of one kind."""
+
+    new: int = 0
+    grown: int = 0
+    known: int = 0
+    forgotten: int = 0
+    changed_here: int = 0
+
+    def said(self) -> answers.ImportCounts:
+        """As it is answered."""
+        return {
+            "new": self.new, "grown": self.grown, "known": self.known,
+            "forgotten": self.forgotten, "changed_here": self.changed_here,
+        }  # fmt: skip
+
+
+@dataclass
+class Import:
+    """One import under way."""
+
+    house: House
+    archive: Archive
+    format: Format
+    dry_run: bool
+    progress: Progress
+    foreign: bool = False
+    project: str = ""
+    conversations: Counts = field(default_factory=Counts)
+    notes: Counts = field(default_factory=Counts)
+    messages: int = 0
+    skipped: int = 0
+    listed: list[answers.ImportSkip] = field(default_factory=list)
+    remarks: dict[str, int] = field(default_factory=dict)
+    sample: list[answers.ImportSample] = field(default_factory=list)
+    commits: list[str] = field(default_factory=list)
+    _files: list[File] = field(default_factory=list)
+    _size: int = 0
+    _pending: set[str] = field(default_factory=set)
+    _seen: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """Everything is written as this import is to write it."""
+        self.source = f"import:{self.format.name}"
+        self.gone = {
+            mark: event
+            for mark, event in self.house.forgotten().items()
+            if event.get("why") != ledger.UNDONE
+        }
+        self.manner = Manner(
+            self.source,
+            _exported(self.archive),
+            self.house.vault.secrets.cleaned,
+            self.foreign,
+            self.project,
+            self.house.settings["notes.indexed_bytes"] - 1,
+        )
+
+    def all(self) -> None:
+        """Every record, in the order of the export. Raises InvalidInput where it is cut, after
+        what came before is stored."""
+        self.archive.begin()
+        for name, why in self.archive.left_out:
+            self._skip(Skipped(name, why))
+        try:
+            for record in self.format.read(self.archive):
+                self._take(record)
+                self._tell()
+        except InvalidInput as error:
+            self._store()
+            done = self.conversations.new + self.conversations.grown + self.notes.new
+            kept = error.kept or UNTOUCHED
+            if done and not self.dry_run:
+                kept = f"What came before is in the vault ({done:,} conversations and notes)."
+            raise InvalidInput(
+                f"{self.archive.name}: {error}", kept=kept, hint=error.hint
+            ) from error
+        self._store()
+
+    def _take(self, record: object) -> None:
+        if isinstance(record, Skipped):
+            self._skip(record)
+        elif isinstance(record, Conversation):
+            self._conversation(record)
+        elif isinstance(record, Note):
+            self._note(record)
+
+    def _tell(self) -> None:
+        done, total = self.archive.passed // _MEGABYTE, self.archive.extent() // _MEGABYTE
+        if total:
+            count = self.conversations.new + self.conversations.grown + self.notes.new
+            stage = "reading" if self.dry_run else "importing"
+            self.progress(f"{stage}, {count:,} so far, megabyte", min(done, total), total)
+
+    def _skip(self, record: Skipped) -> None:
+        self.skipped += 1
+        if len(self.listed) < _LISTED:
+            clean = self.manner.clean
+            self.listed.append({"where": clean(record.where)[:200], "why": clean(record.why)[:300]})
+
+    # -- conversations
+
+    def _conversation(self, said: Conversation) -> None:
+        if not said.id:
+            said = foreign_notes.named(said)
+        session = episodes.session_of(said)
+        if session in self._pending:
+            self._store()  # the same one once more in this export: what is stored tells what is new
+        names = episodes.marks(said.turns)
+        if any(ident in self.gone for ident in episodes.ids(said, names, self.source)):
+            self.conversations.forgotten += 1
+            return
+        there = [self.house.load(row)[1] for row in self._episodes(session)]
+        known = {mark for memory in there for mark in episodes.seen_in(memory.extra.get(SEEN))}
+        if self.dry_run:
+            known |= {name for name in names if f"{session} {name}" in self._seen}
+        if _older(said, there):
+            self.conversations.known += 1
+            return
+        found = episodes.pieces(said.turns, names, known)
+        made = list(episodes.files(said, found, self.manner)) if found else []
+        if not made:
+            self._nothing(said, found)
+            return
+        self.conversations.grown += bool(there)
+        self.conversations.new += not there
+        self.messages += sum(bool(name) for piece in found for name in piece.marks)
+        if said.remark:
+            self.remarks[said.remark] = self.remarks.get(said.remark, 0) + 1
+        self._show(made[0], "conversation", len(said.turns))
+        self._pending.add(session)
+        self._seen.update(f"{session} {name}" for name in names if name and self.dry_run)
+        for file in made:
+            self._put(file)
+
+    def _episodes(self, session: str) -> list[Row]:
+        rows = self.house.index.list(session=session, type=memories.EPISODIC, limit=100_000)
+        return [row for row in rows if row.source == self.source]
+
+    def _nothing(self, said: Conversation, found: object) -> None:
+        if found:
+            self._skip(Skipped(said.title or said.id, "all of it is private"))
+        else:
+            self.conversations.known += 1
+
+    # -- notes
+
+    def _note(self, note: Note) -> None:
+        plan = foreign_notes.planned(self.house, note, self.manner, self.gone)
+        if plan.file is not None and plan.file.id in self._pending:
+            self._store()  # once more in this export
+            plan = foreign_notes.planned(self.house, note, self.manner, self.gone)
+        if plan.why:
+            self._skip(Skipped(note.path or note.title or note.id, plan.why))
+            return
+        twice = self.dry_run and plan.file is not None and plan.file.id in self._seen
+        became = foreign_notes.KNOWN if twice else plan.became
+        setattr(self.notes, became, getattr(self.notes, became) + 1)
+        for file in filter(None, (plan.file, plan.replaced)):
+            self._pending.add(file.id)
+            self._put(file)
+        if plan.file is not None and not twice:
+            self._seen.update((plan.file.id,) if self.dry_run else ())
+            self._show(plan.file, "note", 0)
+
+    # -- writing
+
+    def _show(self, file: File, kind: str, messages: int) -> None:
+        if len(self.sample) < _SAMPLE:
+            text = file.meta
+            self.sample.append({
+                "kind": kind, "title": str(text.get("title", "")), "messages": messages,
+                "created": str(text.get("created", ""))[:10], "path": file.path,
+            })  # fmt: skip
+
+    def _put(self, file: File) -> None:
+        if self.dry_run:
+            return
+        self._files.append(file)
+        self._size += len(file.body)
+        if len(self._files) >= BATCH or self._size >= _BATCH_BYTES:
+            self._store()
+
+    def _store(self) -> None:
+        files, self._files, self._size, self._pending = self._files, [], 0, set()
+        good: list[tuple[File, Write]] = []
+        for file in files:
+            try:
+                good.append((file, Write(file.path, file.compose(), file.base)))
+            except OneiroError as error:
+                self._skip(Skipped(file.path, str(error)))
+        while good:
+            refused = self._commit(good)
+            for position in refused:
+                self._skip(Skipped(good[position][0].path, str(refused[position])))
+            good = [one for position, one in enumerate(good) if position not in refused]
+            if not refused:
+                return
+
+    def _commit(self, good: list[tuple[File, Write]]) -> Mapping[int, OneiroError]:
+        """Why single ones cannot be written; then none was."""
+        ids = tuple(file.id for file, _ in good)
+        title = f"{len(good)} notes from {self.format.title}"
+        operation = Operation("import", title, self.source, ids)
+        again = self.house.forgotten()
+        events = [
+            ledger.make("restore", ident, self.house.vault.clock(), actor=self.source)
+            for ident in ids
+            if ident in again
+        ]
+        receipt = self.house.vault.apply(
+            [write for _, write in good], operation, events=events, each=True
+        )
+        if not receipt.refused:
+            self.commits += [receipt.commit] if receipt.commit else []
+            self.house.refresh(file.path for file, _ in good)
+        return receipt.refused
+
+    def answer(self) -> answers.Imported:
+        """What became of all of it."""
+        return {
+            "schema": 1, "format": self.format.name, "title": self.format.title,
+            "source": self.source, "dry_run": self.dry_run,
+            "conversations": self.conversations.said(), "notes": self.notes.said(),
+            "messages": self.messages, "skipped": self.skipped, "reasons": self.listed,
+            "remarks": [{"remark": text, "count": n} for text, n in self.remarks.items()],
+            "sample": self.sample, "commits": self.commits, "waiting": len(waiting(self.house)),
+        }  # fmt: skip
+
+
+def _exported(archive: Archive) -> str:
+    """When an export was made, as far as its newest file says: what is in it was known by then."""
+    found = [at for at in map(archive.modified, archive.names()) if at is not None]
+    return episodes.shown_date(max(found, default=archive.made))
+
+
+def _older(said: Conversation, there: list[Memory]) -> bool:
+    """Is a later state of it here? What an older export still has was taken back since."""
+    state = memories.epoch(episodes.shown_date(said.updated)) if said.updated else None
+    states = [memories.epoch(str(one.extra.get(STATE, ""))) for one in there]
+    return state is not None and any(one is not None and state < one for one in states)
