@@ -135,6 +135,6 @@ def _conversation(written: Written, given: Given, turns: tuple[Turn, ...]) -> Co
     )
 
 
-BASIC_MEMORY: Final = Format(
+FORMAT: Final = Format(
     "basic-memory", "basic-memory's folder of notes", written_note.has_permalinks, _read
 )

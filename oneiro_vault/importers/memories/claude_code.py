@@ -350,6 +350,6 @@ def _dead(talk: _Talk) -> set[str]:
     return dead
 
 
-CLAUDE_CODE: Final = Format(
+FORMAT: Final = Format(
     "claude-code-memory", "Claude Code's memory and conversations", _recognises, _read
 )

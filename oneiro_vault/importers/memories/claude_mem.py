@@ -317,4 +317,4 @@ def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-CLAUDE_MEM: Final = Format("claude-mem", "claude-mem's database or JSON export", _recognises, _read)
+FORMAT: Final = Format("claude-mem", "claude-mem's database or JSON export", _recognises, _read)

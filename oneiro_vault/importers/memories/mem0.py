@@ -202,6 +202,6 @@ def _relations(archive: Archive, name: str) -> Iterator[Note]:
         yield Note("relations", title, "\n".join(edges), trust="model", meta={"type": "semantic"})
 
 
-MEM0: Final = Format(
+FORMAT: Final = Format(
     "mem0-json", "mem0's memories as JSON, or OpenMemory's backup", _recognises, _read
 )

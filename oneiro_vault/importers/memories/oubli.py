@@ -20,7 +20,8 @@ from oneiro_vault.importers.memories.written_note import Written, line, moment, 
 from oneiro_vault.importers.records import Format, Note, Record, Skipped
 
 _LISTS: Final = ("memories",)
-_TABLE: Final = "memories.lance/_versions/"
+_FOLDER: Final = "memories.lance"
+_VERSIONS: Final = "_versions/"
 _CORE: Final = "core_memory.md"
 _WHAT: Final = "a memory of Oubli (an object with `summary`)"
 _COLUMNS: Final = (
@@ -39,31 +40,30 @@ def _is_memory(row: Mapping[str, Any]) -> bool:
 
 
 def _recognises(archive: Archive) -> bool:
-    if _folders(archive) or _CORE in {name.rpartition("/")[2] for name in archive.names()}:
+    if _CORE in archive.names() or _tables(archive):
         return True
     found = (json_rows.first(archive, name, _LISTS) for name in json_rows.files(archive))
     return any(_is_memory(row) for rows in found for row in rows)
 
 
-def _folders(archive: Archive) -> dict[str, str]:
-    """Folder of each table in the archive -> that of its database, "" for the archive itself."""
-    tables = {
-        name[: name.index(_TABLE) + len("memories.lance/")]
-        for name in archive.names()
-        if _TABLE in name
-    }
-    return {table: table.removesuffix("memories.lance/") for table in tables}
+def _tables(archive: Archive) -> list[str]:
+    """The folders of its table in an archive, "" when the archive is one itself."""
+    if archive.name == _FOLDER and any(name.startswith(_VERSIONS) for name in archive.names()):
+        return [""]
+    mark = f"{_FOLDER}/{_VERSIONS}"
+    whole = (name for name in archive.names() if mark in name)
+    return sorted({name[: name.index(mark) + len(_FOLDER) + 1] for name in whole})
 
 
 def _read(archive: Archive) -> Iterator[Record]:
     known = seen = 0
-    folders = _folders(archive)
+    tables = _tables(archive)
     for name in archive.names():
         if name.rpartition("/")[2] == _CORE:
             known += 1
             yield _core(archive, name)
     for name in json_rows.files(archive):
-        if any(name.startswith(folder) for folder in folders):
+        if any(name.startswith(table) for table in tables):
             continue
         ids = _ids(one[1] for one in _good(archive, name))
         for found in json_rows.rows(archive, name, _LISTS):
@@ -75,12 +75,12 @@ def _read(archive: Archive) -> Iterator[Record]:
             else:
                 known += 1
                 yield _note(str(found[0]), found[1], ids)
-    for table, database in sorted(folders.items()):
-        rows = _of_lance(archive, table, database)
+    for table in tables:
+        rows = _of_lance(archive, table)
         ids = _ids(rows)
         known += 1
         for number, row in enumerate(rows, 1):
-            yield _note(f"{table}, row {number:,}", row, ids)
+            yield _note(f"{table or archive.name}, row {number:,}", row, ids)
     if seen and not known:
         raise json_rows.none_known(archive, _WHAT)
 
@@ -164,7 +164,7 @@ def _core(archive: Archive, name: str) -> Record:
     )
 
 
-def _of_lance(archive: Archive, table: str, database: str) -> list[Row]:
+def _of_lance(archive: Archive, table: str) -> list[Row]:
     """The rows of a LanceDB table, from a copy: nothing of the person's is opened for writing."""
     if find_spec("lancedb") is None:
         raise InvalidInput(
@@ -177,7 +177,7 @@ def _of_lance(archive: Archive, table: str, database: str) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="oneiro-import-") as folder:
         for name in archive.names():
             if name.startswith(table):
-                target = Path(folder, name.removeprefix(database))
+                target = Path(folder, _FOLDER, name.removeprefix(table))
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(name) as stream, target.open("wb") as file:
                     while data := stream.read(1 << 20):
@@ -195,4 +195,4 @@ def _of_lance(archive: Archive, table: str, database: str) -> list[Row]:
     return sorted(rows, key=lambda row: (str(row.get("created_at")), str(row.get("id"))))
 
 
-OUBLI: Final = Format(_NAME, "Oubli's memories", _recognises, _read)
+FORMAT: Final = Format(_NAME, "Oubli's memories", _recognises, _read)

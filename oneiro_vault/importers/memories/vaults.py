@@ -142,7 +142,7 @@ class _Vault:
 
     def _title(self, written: Written, fields: dict[str, str]) -> str:
         stem = PurePosixPath(composed(written.path)).stem
-        if said := written.text("title") or line(self._logseq and fields.get("title", "")):
+        if said := written.text("title") or (line(fields.get("title")) if self._logseq else ""):
             return said
         if self._logseq:
             return stem.replace("___", "/")
