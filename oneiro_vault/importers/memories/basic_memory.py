@@ -92,6 +92,8 @@ def _turns(written: Written) -> tuple[Turn, ...]:
     if written.text("type").lower() != "conversation":
         return ()
     marks = list(_MESSAGE.finditer(written.body))
+    if not marks:
+        return ()
     ends = [*(mark.start() for mark in marks[1:]), len(written.body)]
     turns: list[Turn] = []
     for mark, end in zip(marks, ends, strict=True):

@@ -346,7 +346,8 @@ def _dead(talk: _Talk) -> set[str]:
         while at and at not in kept and at not in dead and at not in walk:
             walk[at] = None
             at = talk.parents.get(at, "")
-        (dead if at in way or at in dead else kept).update(walk)
+        left = at in dead or (at in way and at != talk.leaf)
+        (dead if left else kept).update(walk)
     return dead
 
 

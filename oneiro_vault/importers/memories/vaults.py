@@ -47,7 +47,7 @@ def named(archive: Archive) -> str:
     """What a vault is called, without what a backup adds (`Notes-2026-11-20 (1).zip`): paths are
     told apart by it."""
     stem = archive.name[:-4] if archive.name.lower().endswith(".zip") else archive.name
-    return composed(_COPY.sub("", stem).strip()) or "Notes"
+    return composed(_COPY.sub("", stem).strip() or stem or "Notes")
 
 
 class Given:

@@ -84,6 +84,8 @@ def _parted(name: str, text: str) -> Written:
         meta, body = yaml_block.read(text)
         spelled = yaml_block.texts(text)
     except UnreadableNote as error:
+        if mended := salvage.mended(text.encode("utf-8", "replace")):
+            return _parted(name, mended.decode())  # a colon in a value without quotes
         found = salvage.salvage(name, text.encode("utf-8", "replace"))
         known = {key: getattr(found, key) for key in ("tags", "aliases", "created", "timestamp")}
         told = {"title": found.title} if _says_title(text) else {}

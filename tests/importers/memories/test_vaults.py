@@ -224,7 +224,7 @@ def test_broken_settings_of_daily_notes_break_nothing(tmp_path: Path, broken: st
 
 @pytest.mark.parametrize(
     "broken",
-    ["title: a: b", "tags: [boats", "x: 1\nx: 2", "\ttitle: x", "a: &b [*b]", "date: {{date}}"],
+    ["tags: [boats", "x: 1\nx: 2", "\ttitle: x"],
 )
 def test_broken_properties_are_taken_with_the_text_and_told(tmp_path: Path, broken: str) -> None:
     text = f"---\n{broken}\n---\nThe words.\n"
@@ -236,11 +236,28 @@ def test_broken_properties_are_taken_with_the_text_and_told(tmp_path: Path, brok
 
 
 def test_what_can_be_read_of_broken_properties_is(tmp_path: Path) -> None:
-    text = "---\ntitle: ADR-1: use UTC\ntags: [time]\ncreated: 2024-05-01\n---\nThe words.\n"
+    text = "---\ntitle: ADR\ntags: [time]\ncreated: 2024-05-01\nx: [\n---\nThe words.\n"
     note = one(tmp_path, text)
-    assert note.title == "ADR-1: use UTC"
+    assert note.title == "ADR"
     assert note.meta["tags"] == ["time"]
     assert note.at == datetime(2024, 5, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "value"),
+    [
+        ("summary: ADR-1: use UTC", "summary", "ADR-1: use UTC"),
+        ("on: {{date}}", "on", "{{date}}"),
+        ("a: &b [*b]", "a", "&b [*b]"),
+    ],
+)
+def test_a_value_that_only_lacks_its_quotes_breaks_nothing(
+    tmp_path: Path, line: str, key: str, value: str
+) -> None:
+    found = records(vault(tmp_path, {"a.md": f"---\n{line}\nx: 1\n---\nWords.\n"}))
+    note = notes(found)["a"]
+    assert (note.text, note.meta["x"], note.meta[key]) == ("Words.\n", 1, value)
+    assert not skipped(found)
 
 
 @pytest.mark.parametrize(
@@ -328,7 +345,7 @@ def test_an_id_that_two_notes_have_is_none(tmp_path: Path) -> None:
         ("Petrel backup 20261120-101500.zip", "Petrel"),
         ("My notes", "My notes"),
         ("2026.zip", "2026"),
-        ("backup.zip", "Notes"),
+        ("backup.zip", "backup"),
     ],
 )
 def test_a_backup_is_the_same_vault(tmp_path: Path, name: str, called: str) -> None:
