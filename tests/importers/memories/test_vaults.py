@@ -76,7 +76,7 @@ def test_settings_trash_and_hidden_folders_are_no_notes(tmp_path: Path) -> None:
 
 
 def test_attachments_are_counted_not_lost_silently(tmp_path: Path) -> None:
-    files = {
+    files: dict[str, str | bytes] = {
         "a.md": "![[boat.png|300]]",
         "boat.png": b"\x89PNG",
         "x/tax.pdf": b"%PDF",
