@@ -107,17 +107,17 @@ def _read(archive: Archive) -> Iterator[Record]:
 
 
 def _notes(archive: Archive, projects: Mapping[str, str]) -> Iterator[Record]:
-    given: dict[str, Given] = {}
+    given = Given("claude-code")
     for name, folder in _memories(archive).items():
         place = _place(archive, name, folder)
-        known = given.setdefault(place, Given(place))
         inside = name.rpartition("memory/")[2] if folder != ".." else name
         written = written_note.read(archive, name)
         if isinstance(written, Skipped):
             yield written
         elif written.body.strip() and not (inside == _INDEX and _only_points(written.body)):
             project = projects.get(folder if folder != ".." else "", "")
-            yield _note(archive, written, known, inside, project)
+            path = given.path(f"{project or place.strip('-') or 'memory'}/{inside}")
+            yield _note(archive, written, given.id("", f"{place}/{inside}"), path, project)
             yield from faulty(written)
 
 
@@ -139,10 +139,10 @@ def _only_points(body: str) -> bool:
     return all(not one or one.startswith("#") or _POINTER.fullmatch(one) for one in said)
 
 
-def _note(archive: Archive, written: Written, given: Given, inside: str, project: str) -> Note:
+def _note(archive: Archive, written: Written, ident: str, path: str, project: str) -> Note:
     more = written.meta.get("metadata")
     more = more if isinstance(more, dict) else {}
-    stem = inside.removesuffix(".md").rpartition("/")[2]
+    stem = PurePosixPath(written.path).stem
     name = line(written.meta.get("name")) or written.text("title") or stem
     kind = line(written.meta.get("type") or more.get("type")).lower()
     changed = moment(more.get("modified") or written.meta.get("modified"))
@@ -157,13 +157,13 @@ def _note(archive: Archive, written: Written, given: Given, inside: str, project
         "session": session,
     }
     return Note(
-        id=given.id("", inside),
+        id=ident,
         title=_worded(name),
         text=written.body,
         at=moment(written.meta.get("created")) or changed or archive.modified(written.path),
         updated=changed,
         trust="model",
-        path=given.path(inside),
+        path=path,
         meta={key: value for key, value in meta.items() if value},
     )
 

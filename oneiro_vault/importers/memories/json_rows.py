@@ -85,7 +85,8 @@ def none_known(archive: Archive, what: str) -> InvalidInput:
     )
 
 
-def identity(form: str, given: str) -> str:
-    """The id here of what has `given` there: always the same, so that others can refer to it."""
-    digest = blake2b(f"{form}\0{given}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+def identity(source: str, given: str) -> str:
+    """The id that a note of that id there has here (`operations.exchange` gives it), so that others
+    can refer to it."""
+    digest = blake2b(f"{source}\0{given}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return memory.make_id(int.from_bytes(digest, "big"))

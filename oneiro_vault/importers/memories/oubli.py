@@ -29,6 +29,7 @@ _COLUMNS: Final = (
     "created_at", "updated_at", "confidence",
 )  # fmt: skip
 _NAME: Final = "oubli"
+_SOURCE: Final = f"import:{_NAME}"
 _LONG: Final = 200
 """Characters of a summary that is a title by itself."""
 
@@ -110,13 +111,11 @@ def _note(where: str, row: Row, ids: set[str]) -> Record:
         "tags": names(_listed(row.get("topics"))),
         "topics": names(_listed(row.get("keywords"))),
         "level": level if isinstance(level, int) and level > 0 else 0,
-        "derived_from": [identity(_NAME, one) for one in _parents(row, given, ids)],
+        "derived_from": [identity(_SOURCE, one) for one in _parents(row, given, ids)],
         "confidence": _share(row.get("confidence")),
     }
-    if given:
-        meta["id"] = identity(_NAME, given)
     return Note(
-        id=given or identity(_NAME, f"{summary}\0{text}"),
+        id=given or identity(_SOURCE, f"{summary}\0{text}"),
         title=summary if len(summary) <= _LONG else "",
         text=text or summary,
         at=moment(row.get("created_at")),

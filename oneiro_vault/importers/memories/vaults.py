@@ -55,6 +55,7 @@ class Given:
 
     def __init__(self, vault: str) -> None:
         self._vault = vault
+        self._folder = vault.replace("/", "-").lstrip(".") or "Notes"
         self._ids: set[str] = set()
         self._paths: set[str] = set()
 
@@ -74,7 +75,7 @@ class Given:
 
     def path(self, name: str) -> str:
         """Where it may stand below one folder: as in its vault, with a number at a clash."""
-        whole = PurePosixPath(self._vault.replace("/", "-").lstrip(".") or "Notes", composed(name))
+        whole = PurePosixPath(self._folder, composed(name))
         stem = str(whole.with_suffix("") if whole.suffix.lower() in _ENDINGS else whole)
         chosen, number = f"{stem}.md", 1
         while twin_key(chosen) in self._paths:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
+from oneiro_vault.capture.transcripts import unmarked
 from oneiro_vault.core import memory
 from oneiro_vault.core.frontmatter import fields, salvage, yaml_block
 from oneiro_vault.core.memory import Memory
@@ -27,7 +28,6 @@ _SAME: Final = frozenset(("about", "topics", "project"))
 _LOOKED_AT: Final = 40
 """Notes of a folder that tell what wrote it."""
 _SINGULAR: Final = {"tag": "tags", "alias": "aliases"}
-_MARKERS: Final = re.compile(r"^(?=(?:<{7}|={7}|>{7})(?:[ \r\n]|\Z))", re.MULTILINE)
 _FIRST_YEAR: Final = 1900
 """Programs write the year 1 for a date that they do not know."""
 
@@ -64,7 +64,7 @@ def read(archive: Archive, name: str) -> Written | Skipped:
     try:
         yaml_block.refuse_markers(text)
     except UnreadableNote:  # a note of ours with them would count as an unfinished merge
-        text = _MARKERS.sub("    ", text)
+        text = unmarked(text)
     return _parted(name, text)
 
 
@@ -166,7 +166,7 @@ def prose(value: object) -> str:
     if not isinstance(value, str):
         return ""
     text = value.replace("\0", "").replace("\r\n", "\n").encode("utf-8", "replace").decode()
-    return _MARKERS.sub("    ", text).strip()
+    return unmarked(text).strip()
 
 
 def moment(value: object) -> datetime | None:

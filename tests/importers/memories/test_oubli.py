@@ -16,6 +16,7 @@ from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.memories.json_rows import identity
 from oneiro_vault.importers.memories.oubli import FORMAT
 from oneiro_vault.importers.records import Note, Skipped
+from oneiro_vault.operations.exchange import episodes
 from tests.importers.memories.folders import folder, known, notes, records, skipped
 
 RAW: dict[str, Any] = {
@@ -66,7 +67,7 @@ def test_a_dump_with_levels_and_parents(tmp_path: Path, wrapped: bool) -> None:
     assert not {"level", "derived_from", "confidence"} & raw.meta.keys()
     assert insight.text == INSIGHT["summary"]
     assert insight.meta["level"] == 1
-    assert insight.meta["derived_from"] == [raw.meta["id"]]
+    assert insight.meta["derived_from"] == [episodes.identity("import:oubli", raw.id)]
     assert insight.meta["confidence"] == 0.8
     assert {note.trust for note in found.values()} == {"model"}
 
@@ -80,7 +81,7 @@ def test_lists_as_people_dump_them(tmp_path: Path) -> None:
 
 def test_ids_are_always_the_same_and_ids_of_ours() -> None:
     assert is_id(identity("oubli", "x"))
-    assert identity("oubli", "x") == identity("oubli", "x") != identity("mem0", "x")
+    assert identity("import:oubli", "x") == episodes.identity("import:oubli", "x")
     assert is_id(identity("oubli", "\udcb2"))
 
 
