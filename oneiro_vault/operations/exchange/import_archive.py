@@ -247,9 +247,9 @@ class Import:
         twice = self.dry_run and plan.file is not None and plan.file.id in self._seen
         became = foreign_notes.KNOWN if twice else plan.became
         setattr(self.notes, became, getattr(self.notes, became) + 1)
-        for file in filter(None, (plan.file, plan.replaced)):
-            self._pending.add(file.id)
-            self._put(file)
+        files = [one for one in (plan.file, plan.replaced) if one is not None]
+        self._pending.update(file.id for file in files)
+        self._put(*files)
         if plan.file is not None and not twice:
             self._seen.update((plan.file.id,) if self.dry_run else ())
             self._show(plan.file, "note", 0)
@@ -264,27 +264,30 @@ class Import:
                 "created": str(text.get("created", ""))[:10], "path": file.path,
             })  # fmt: skip
 
-    def _put(self, file: File) -> None:
+    def _put(self, *files: File) -> None:
+        """What is put together is written in one commit."""
         if self.dry_run:
             return
-        self._files.append(file)
-        self._size += len(file.body)
+        self._files += files
+        self._size += sum(len(file.body) for file in files)
         if len(self._files) >= BATCH or self._size >= _BATCH_BYTES:
             self._store()
 
     def _store(self) -> None:
         files, self._files, self._size, self._pending = self._files, [], 0, set()
         good: list[tuple[File, Write]] = []
+        refused: dict[str, tuple[File, OneiroError]] = {}
         for file in files:
             try:
                 good.append((file, Write(file.path, file.compose(), file.base)))
             except OneiroError as error:
-                self._skip(Skipped(file.path, str(error)))
-        while good:
-            refused = self._commit(good)
-            for position in refused:
-                self._skip(Skipped(good[position][0].path, str(refused[position])))
-            good = [one for position, one in enumerate(good) if position not in refused]
+                refused[file.id] = file, error
+        while refused or good:
+            for file, why in refused.values():
+                self._skip(Skipped(file.path, str(why)))
+            good = [one for one in good if not {one[0].id, one[0].partner} & refused.keys()]
+            wrong = self._commit(good) if good else {}
+            refused = {good[at][0].id: (good[at][0], why) for at, why in wrong.items()}
             if not refused:
                 return
 
