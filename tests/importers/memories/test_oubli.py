@@ -47,6 +47,7 @@ INSIGHT = RAW | {
 
 
 def dumped(path: Path, data: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(data))
     return path
 
