@@ -18,8 +18,8 @@ from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.memory import CREATED
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.archive import Archive
-from oneiro_vault.importers.memories import canvas, written_note
-from oneiro_vault.importers.memories.daily_notes import Days
+from oneiro_vault.importers.memories import written_note
+from oneiro_vault.importers.memories.obsidian import Days, canvas
 from oneiro_vault.importers.memories.written_note import Written, composed, line, moment
 from oneiro_vault.importers.records import Format, Note, Record, Skipped
 from oneiro_vault.vault.worktree.files import hidden, objection, twin_key
@@ -168,8 +168,8 @@ class _Vault:
 
     def _canvas(self, name: str) -> Record:
         try:
-            text = canvas.read(self._archive.read(name, written_note.LARGEST))
-        except (InvalidInput, ValueError) as error:
+            text = canvas(self._archive.read(name, written_note.LARGEST))
+        except (InvalidInput, ValueError, RecursionError) as error:
             return Skipped(name, f"this canvas cannot be read: {error}")
         if not text:
             return Skipped(name, "it has no text")
@@ -199,7 +199,8 @@ def left_out(archive: Archive) -> Iterator[Skipped]:
         elif not hidden(name) and not name.lower().endswith((*_ENDINGS, ".canvas")):
             found[PurePosixPath(name).suffix.lower() or "others"] += 1
     if trash := found.pop(".trash", 0):
-        yield Skipped(".trash", f"{trash:,} notes that were deleted there are not taken")
+        deleted = "1 note that was" if trash == 1 else f"{trash:,} notes that were"
+        yield Skipped(".trash", f"deleted there and not taken: {deleted} in it")
     if found:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.most_common(6))
         why = f"{found.total():,} files that are no notes stay where they are ({kinds})"
