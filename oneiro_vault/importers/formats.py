@@ -48,7 +48,15 @@ def named(name: str) -> Format:
 def recognised(archive: Archive) -> Format:
     """What an archive looks like, by what is in it and never by its name. Raises InvalidInput when
     it looks like none, or like several."""
-    found = [one for one in FORMATS if one.recognises(archive)]
+    found: list[Format] = []
+    wrong: InvalidInput | None = None
+    for one in FORMATS:
+        try:
+            found += [one] if one.recognises(archive) else []
+        except InvalidInput as error:  # a file that is broken may have nothing to do with it
+            wrong = wrong or error
+    if wrong is not None and not found:
+        raise wrong
     if len(found) > 1:  # a folder of Markdown is what several of the others are as well
         found = [one for one in found if one is not vaults.MARKDOWN]
     if len(found) == 1:

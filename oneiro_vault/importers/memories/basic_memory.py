@@ -16,7 +16,7 @@ from typing import Final
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.importers.archive import Archive
 from oneiro_vault.importers.memories import written_note
-from oneiro_vault.importers.memories.vaults import Given, faulty, is_note, left_out, named
+from oneiro_vault.importers.memories.vaults import Given, Shown, faulty, is_note, left_out, named
 from oneiro_vault.importers.memories.written_note import Written, composed, moment
 from oneiro_vault.importers.records import Conversation, Format, Note, Record, Skipped, Turn
 from oneiro_vault.vault.worktree.files import objection
@@ -33,7 +33,7 @@ _ASSISTANTS: Final = frozenset(("assistant", "claude", "chatgpt", "model"))
 
 
 def _read(archive: Archive) -> Iterator[Record]:
-    given = Given(named(archive))
+    given, shown = Given(named(archive)), Shown(archive)
     for name in filter(is_note, archive.names()):
         written = written_note.read(archive, name)
         if isinstance(written, Skipped):
@@ -43,11 +43,11 @@ def _read(archive: Archive) -> Iterator[Record]:
         elif turns := _turns(written):
             yield _conversation(written, given, turns)
         else:
-            yield from _note(archive, written, given)
-    yield from left_out(archive)
+            yield from _note(archive, written, given, shown)
+    yield from left_out(archive, shown.taken)
 
 
-def _note(archive: Archive, written: Written, given: Given) -> Iterator[Record]:
+def _note(archive: Archive, written: Written, given: Given, shown: Shown) -> Iterator[Record]:
     path = given.path(written.path)
     if why := objection(path):
         yield Skipped(written.path, why)
@@ -68,6 +68,7 @@ def _note(archive: Archive, written: Written, given: Given) -> Iterator[Record]:
         updated=moment(found.timestamp),
         path=path,
         meta=meta,
+        pictures=shown.by(written.body, written.path),
     )
     yield from faulty(written)
 

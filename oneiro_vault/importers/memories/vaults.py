@@ -7,13 +7,16 @@ the person's own. So all of it counts as `external`.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Final
+from urllib.parse import unquote
 
+from oneiro_vault.core import picture
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.memory import CREATED
 from oneiro_vault.errors import InvalidInput
@@ -25,6 +28,7 @@ from oneiro_vault.importers.records import Format, Note, Record, Skipped
 from oneiro_vault.vault.worktree.files import hidden, objection, twin_key
 
 _ENDINGS: Final = (".md", ".markdown")
+_PICTURES: Final = (".png", ".jpg", ".jpeg", ".webp", ".gif")
 _COPY: Final = re.compile(
     r"(?i)(?:[ ._-]*(?:\(\d+\)|(?:19|20)\d\d[-_.]?\d\d[-_.]?\d\d(?:[T ._-]?[\d._:-]+)?|"
     r"backup|export|copy|main|master))+$"
@@ -85,6 +89,35 @@ class Given:
         return chosen
 
 
+class Shown:
+    """The pictures of a vault, found by how notes embed them; `taken`: those that some note
+    shows."""
+
+    def __init__(self, archive: Archive) -> None:
+        self.taken: set[str] = set()
+        self._named: dict[str, list[str]] = {}
+        for name in archive.names():
+            if name.lower().endswith(_PICTURES) and not hidden(name):
+                self._named.setdefault(_key(PurePosixPath(name).name), []).append(name)
+
+    def by(self, body: str, note: str) -> dict[str, str]:
+        """What a note embeds, as it is written there -> name of the picture in the archive."""
+        if not self._named or "![" not in body:
+            return {}
+        found = {target: self._at(target, note) for _, _, target in picture.embedded(body)}
+        self.taken.update(name for name in found.values() if name)
+        return {target: name for target, name in found.items() if name}
+
+    def _at(self, target: str, note: str) -> str:
+        """Beside the note, else by its place in the vault, else by as much of it as is written."""
+        wanted = _key(unquote(target).strip().lstrip("/"))
+        beside = posixpath.normpath(posixpath.join(_key(posixpath.dirname(note)), wanted))
+        named = self._named.get(wanted.rpartition("/")[2], [])
+        for name in (one for place in (beside, wanted) for one in named if _key(one) == place):
+            return name
+        return next((one for one in named if _key(one).endswith(f"/{wanted}")), "")
+
+
 class _Vault:
     """One vault on its way in; `prefix`: what is put before keys that mean something else here."""
 
@@ -92,6 +125,7 @@ class _Vault:
         self._archive, self._prefix = archive, prefix
         self._given = Given(named(archive))
         self._days = Days.of(archive)
+        self._shown = Shown(archive)
         self._logseq = any(name.endswith(_LOGSEQ) for name in archive.names())
 
     def records(self) -> Iterator[Record]:
@@ -103,7 +137,7 @@ class _Vault:
                 yield from self._note(name)
             elif name.lower().endswith(".canvas"):
                 yield self._canvas(name)
-        yield from left_out(self._archive)
+        yield from left_out(self._archive, self._shown.taken)
 
     def _note(self, name: str) -> Iterator[Record]:
         written = written_note.read(self._archive, name)
@@ -139,6 +173,7 @@ class _Vault:
             updated=moment(found.timestamp),
             path=path,
             meta=meta,
+            pictures=self._shown.by(written.body, written.path),
         )
 
     def _title(self, written: Written, fields: dict[str, str]) -> str:
@@ -180,6 +215,7 @@ class _Vault:
             at=self._days.day(name) or self._archive.modified(name),
             path=self._given.path(name),
             meta={"type": "note", "tags": ["canvas"]},
+            pictures=self._shown.by(text, name),
         )
 
 
@@ -190,21 +226,26 @@ def faulty(written: Written) -> Iterator[Skipped]:
         yield Skipped(written.path, why)
 
 
-def left_out(archive: Archive) -> Iterator[Skipped]:
-    """What lies in a vault and is no note, told once for each kind."""
+def left_out(archive: Archive, taken: Collection[str] = ()) -> Iterator[Skipped]:
+    """What lies in a vault and is neither a note nor `taken` with one, told once for each kind."""
     found: Counter[str] = Counter()
     for name in archive.names():
+        if name in taken:
+            continue
         if "/.trash/" in f"/{name}":
             found[".trash"] += name.lower().endswith(_ENDINGS)
         elif not hidden(name) and not name.lower().endswith((*_ENDINGS, ".canvas")):
             found[PurePosixPath(name).suffix.lower() or "others"] += 1
     if trash := found.pop(".trash", 0):
-        deleted = "1 note that was" if trash == 1 else f"{trash:,} notes that were"
-        yield Skipped(".trash", f"deleted there and not taken: {deleted} in it")
+        yield Skipped(".trash", f"what was deleted there is not taken ({trash:,} .md)")
     if found:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.most_common(6))
-        why = f"{found.total():,} files that are no notes stay where they are ({kinds})"
-        yield Skipped("attachments", f"{why}; what shows them in a note stays as it is written")
+        why = f"what is no note and shown by none is not taken ({kinds})"
+        yield Skipped("attachments", f"{why}; links to it stay as they are written")
+
+
+def _key(name: str) -> str:
+    return composed(name).casefold()
 
 
 def _fields(body: str) -> dict[str, str]:

@@ -21,10 +21,12 @@ from oneiro_vault.importers.records import Conversation, Format, Note, Skipped
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.exchange import episodes, foreign_notes
 from oneiro_vault.operations.exchange.episodes import SEEN, STATE, File, Manner
+from oneiro_vault.operations.exchange.foreign_pictures import Pictures
 from oneiro_vault.operations.remember.store_captures import waiting
 from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Write
+from oneiro_vault.vault.worktree.files import is_note
 
 BATCH: Final = 200
 """Notes of one commit at most."""
@@ -132,6 +134,7 @@ class Import:
 
     def __post_init__(self) -> None:
         """Everything is written as this import is to write it."""
+        self._pictures = Pictures(self.house, self.archive)
         self.source = f"import:{self.format.name}"
         self.gone = {
             mark: event
@@ -237,6 +240,9 @@ class Import:
     # -- notes
 
     def _note(self, note: Note) -> None:
+        note = self._pictures.shown(note)
+        while self._pictures.refused:
+            self._skip(self._pictures.refused.pop())
         plan = foreign_notes.planned(self.house, note, self.manner, self.gone)
         if plan.file is not None and plan.file.id in self._pending:
             self._store()  # once more in this export
@@ -248,6 +254,9 @@ class Import:
         became = foreign_notes.KNOWN if twice else plan.became
         setattr(self.notes, became, getattr(self.notes, became) + 1)
         files = [one for one in (plan.file, plan.replaced) if one is not None]
+        if plan.file is not None and not self.dry_run:
+            pictures = self._pictures.files(note)
+            files += [one for one in pictures if one.id not in self._pending]
         self._pending.update(file.id for file in files)
         self._put(*files)
         if plan.file is not None and not twice:
@@ -269,7 +278,7 @@ class Import:
         if self.dry_run:
             return
         self._files += files
-        self._size += sum(len(file.body) for file in files)
+        self._size += sum(len(file.body) + len(file.data) for file in files)
         if len(self._files) >= BATCH or self._size >= _BATCH_BYTES:
             self._store()
 
@@ -293,8 +302,8 @@ class Import:
 
     def _commit(self, good: list[tuple[File, Write]]) -> Mapping[int, OneiroError]:
         """Why single ones cannot be written; then none was."""
-        ids = tuple(file.id for file, _ in good)
-        title = f"{len(good)} notes from {self.format.title}"
+        ids = tuple(file.id for file, _ in good if memories.is_id(file.id))
+        title = f"{len(ids)} notes from {self.format.title}"
         operation = Operation("import", title, self.source, ids)
         again = self.house.forgotten()
         events = [
@@ -307,7 +316,7 @@ class Import:
         )
         if not receipt.refused:
             self.commits += [receipt.commit] if receipt.commit else []
-            self.house.refresh(file.path for file, _ in good)
+            self.house.refresh(file.path for file, _ in good if is_note(file.path))
         return receipt.refused
 
     def answer(self) -> answers.Imported:

@@ -72,7 +72,7 @@ def test_settings_trash_and_hidden_folders_are_no_notes(tmp_path: Path) -> None:
     }
     found = records(vault(tmp_path, files))
     assert [note.title for note in found if isinstance(note, Note)] == ["a"]
-    assert skipped(found)[".trash"].startswith("2 notes that were deleted there")
+    assert skipped(found)[".trash"] == "what was deleted there is not taken (2 .md)"
 
 
 def test_attachments_are_counted_not_lost_silently(tmp_path: Path) -> None:
@@ -84,8 +84,8 @@ def test_attachments_are_counted_not_lost_silently(tmp_path: Path) -> None:
     }
     found = records(vault(tmp_path, files))
     assert notes(found)["a"].text == "![[boat.png|300]]"
-    assert "3 files" in skipped(found)["attachments"]
-    assert ".png" in skipped(found)["attachments"]
+    assert notes(found)["a"].pictures == {"boat.png": "boat.png"}
+    assert "(1 .base, 1 .pdf)" in skipped(found)["attachments"]
 
 
 # -- what a note keeps
@@ -304,6 +304,33 @@ def test_names_that_a_mac_takes_for_the_same_are_told_apart(tmp_path: Path) -> N
     assert len({note.path.casefold() for note in found}) == 4
     assert len({note.id for note in found}) == 4
     assert all(note.path == unicodedata.normalize("NFC", note.path) for note in found)
+
+
+@pytest.mark.parametrize(
+    ("embed", "name"),
+    [
+        ("![[boat.png]]", "a/boat.png"),
+        ("![[Boat.PNG|200]]", "a/boat.png"),
+        ("![[a/boat.png]]", "a/boat.png"),
+        ("![[c/boat.png#x]]", "b/c/boat.png"),
+        ("![w](c/boat.png)", "b/c/boat.png"),
+        ("![w](../a/boat.png)", "a/boat.png"),
+        ("![w](/a/boat.png)", "a/boat.png"),
+        ("![w](<my boat.png>)", "b/my boat.png"),
+        ('![w](my%20boat.png "title")', "b/my boat.png"),
+        ("![w](https://example.org/boat.png)", ""),
+        ("![w](../../a/boat.png)", ""),
+        ("![[.trash/old.png]]", ""),
+        ("![[sail.png]]", ""),
+        ("```\n![[boat.png]]\n```", ""),
+    ],
+)
+def test_a_picture_is_found_as_obsidian_finds_it(tmp_path: Path, embed: str, name: str) -> None:
+    pictures = ("a/boat.png", "b/c/boat.png", "b/my boat.png", ".trash/old.png")
+    files: dict[str, str | bytes] = dict.fromkeys(pictures, b"\x89PNG")
+    files["b/note.md"] = f"x {embed} y" if "```" not in embed else embed
+    note = notes(records(vault(tmp_path, files)))["note"]
+    assert list(note.pictures.values()) == ([name] if name else [])
 
 
 def test_two_notes_of_one_name_and_links_to_each(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tests.importers.memories import test_mem0 as mem0
 from tests.importers.memories import test_oubli as oubli
 from tests.importers.memories.folders import folder, zipped
 from tests.operations.conftest import Call
+from tests.pictures import encoded
 
 BERTH = "---\ntags: [harbour]\naliases: [Winter berth]\n---\nBerth 7 lies east of the lock.\n"
 SAIL = "---\ncreated: 2024-05-01\n---\nSailed from [[Harbour/Berth 7|there]] with [[Ada Lane]].\n"
@@ -170,6 +171,44 @@ def test_the_vault_as_a_zip_is_the_same_vault(call: Call, vault: Path, tmp_path:
 def test_two_vaults_may_have_notes_of_one_name(call: Call, vault: Path, tmp_path: Path) -> None:
     other = folder(tmp_path / "Work", {".obsidian/app.json": "{}", "Ada Lane.md": "A colleague."})
     assert call("import_", path=str(other))["notes"]["new"] == 1
+
+
+def test_pictures_come_with_the_notes_that_show_them(
+    app: App, call: Call, root: Path, tmp_path: Path
+) -> None:
+    body = (
+        "![[boat.png|300]]\n![her](../assets/My%20yard.JPG) ![[boat.png]]\n\n"
+        "![[broken.png]] ![[gone.png]] ![[Ada Lane]] `![[boat.png]]`\n"
+    )
+    files: dict[str, str | bytes] = {
+        ".obsidian/app.json": "{}",
+        "Log/a.md": body,
+        "b.md": "![[ASSETS/boat.png]]\n",
+        "assets/boat.png": encoded("PNG", 40, 30),
+        "assets/My yard.JPG": encoded("JPEG", 40, 30),
+        "assets/broken.png": b"\x89PNG",
+        "assets/unused.png": encoded("PNG", 4, 3),
+        "tax.pdf": b"%PDF",
+    }
+    vault = folder(tmp_path / "Petrel", files)
+    first = call("import_", path=str(vault))
+    assert {one["where"] for one in first["reasons"]} == {"assets/broken.png", "attachments"}
+    assert "(1 .png, 1 .pdf)" in first["reasons"][-1]["why"]
+    boat, yard = sorted(
+        (one.relative_to(root).as_posix() for one in (root / "attachments").rglob("*.*")),
+        reverse=True,
+    )
+    boat, yard = (boat, yard) if boat.endswith("png") else (yard, boat)
+    assert text(root, "Petrel/Log/a.md").endswith(
+        f"---\n![[{boat}|300]]\n![her](../../{yard}) ![[{boat}]]\n\n"
+        "![[broken.png]] ![[gone.png]] ![[Ada Lane]] `![[boat.png]]`\n"
+    )
+    assert text(root, "Petrel/b.md").endswith(f"![[{boat}]]\n")
+    (log,) = (row for row in rows(app, "import:obsidian") if row.title == "a")
+    assert [one["present"] for one in call("show", id=log.id)["images"]] == [True, True]
+    again = call("import_", path=str(vault))
+    assert again["notes"]["known"] == 2
+    assert again["commits"] == []
 
 
 def test_parents_of_an_insight_are_memories_here(app: App, call: Call, tmp_path: Path) -> None:
