@@ -12,6 +12,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, Final
 
 from oneiro_vault.capture import transcripts
+from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.archive import Archive
 from oneiro_vault.importers.memories import written_note
 from oneiro_vault.importers.memories.vaults import Given, faulty
@@ -83,13 +84,21 @@ def _is_topic(archive: Archive, name: str) -> bool:
 
 
 def _has_session(archive: Archive, name: str) -> bool:
-    with archive.open(name) as stream:
-        head = stream.read(1 << 16)
+    try:
+        with archive.open(name) as stream:
+            head = stream.read(1 << 16)
+    except InvalidInput:
+        return False
     return bool(_SESSION.search(head)) and b'"type"' in head
 
 
 def _read(archive: Archive) -> Iterator[Record]:
-    extents = {name: _extent(archive, name) for name in filter(_is_transcript, archive.names())}
+    extents: dict[str, _Extent] = {}
+    for name in filter(_is_transcript, archive.names()):
+        try:
+            extents[name] = _extent(archive, name)
+        except InvalidInput as error:
+            yield Skipped(name, str(error))
     projects: dict[str, str] = {}
     for name, extent in extents.items():
         if extent.cwd:

@@ -70,9 +70,12 @@ def files(archive: Archive) -> list[str]:
 
 
 def head(archive: Archive, name: str) -> bytes:
-    """How a file begins."""
-    with archive.open(name) as stream:
-        return stream.read(_HEAD)
+    """How a file begins, b"" for one that cannot be read."""
+    try:
+        with archive.open(name) as stream:
+            return stream.read(_HEAD)
+    except InvalidInput:
+        return b""
 
 
 def none_known(archive: Archive, what: str) -> InvalidInput:

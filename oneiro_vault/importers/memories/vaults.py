@@ -28,6 +28,8 @@ from oneiro_vault.importers.records import Format, Note, Record, Skipped
 from oneiro_vault.vault.worktree.files import hidden, objection, twin_key
 
 _ENDINGS: Final = (".md", ".markdown")
+_AWAY: Final = ".icloud"
+"""Ending of what stands (hidden) for a file that was moved off this disk."""
 _PICTURES: Final = (".png", ".jpg", ".jpeg", ".webp", ".gif")
 _COPY: Final = re.compile(
     r"(?i)(?:[ ._-]*(?:\(\d+\)|(?:19|20)\d\d[-_.]?\d\d[-_.]?\d\d(?:[T ._-]?[\d._:-]+)?|"
@@ -38,6 +40,7 @@ _FIELDS_IN: Final = 3000
 """Characters of a body in which the `key:: value` lines about the note itself stand."""
 _LOGSEQ: Final = "logseq/config.edn"
 _IDENTITY: Final = ("id", "uuid", "uid")
+_UNIQUE: Final = re.compile(r"(?i)[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}")
 _SHORTEST: Final = 6
 """Characters of an id that somebody gave: `id: 3` is a number of something."""
 
@@ -71,8 +74,8 @@ class Given:
 
     def _choices(self, own: str, name: str) -> Iterator[str]:
         place = f"{self._vault}/{composed(name)}"
-        if own:
-            yield own
+        if own:  # one of another vault may be the same, unless it is one of its kind
+            yield own if _UNIQUE.fullmatch(own) else f"{self._vault}#{own}"
         yield place
         yield f"{self._vault}/{name}"
         yield from (f"{place}#{number}" for number in range(2, 1_000_000))
@@ -234,8 +237,13 @@ def left_out(archive: Archive, taken: Collection[str] = ()) -> Iterator[Skipped]
             continue
         if "/.trash/" in f"/{name}":
             found[".trash"] += name.lower().endswith(_ENDINGS)
+        elif name.endswith(_AWAY):
+            found[_AWAY] += 1
         elif not hidden(name) and not name.lower().endswith((*_ENDINGS, ".canvas")):
             found[PurePosixPath(name).suffix.lower() or "others"] += 1
+    if away := found.pop(_AWAY, 0):
+        why = f"{away:,} files are in iCloud only: download them, and import once more"
+        yield Skipped("iCloud", why)
     if trash := found.pop(".trash", 0):
         yield Skipped(".trash", f"what was deleted there is not taken ({trash:,} .md)")
     if found:

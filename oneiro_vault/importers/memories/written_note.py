@@ -53,10 +53,8 @@ def read(archive: Archive, name: str) -> Written | Skipped:
     """One file of an archive; `Skipped` for what is no text."""
     try:
         data = archive.read(name, LARGEST)
-    except InvalidInput:
-        return Skipped(name, f"it has more than {LARGEST:,} bytes, which no note has")
-    except OSError as error:
-        return Skipped(name, f"it cannot be read: {error.strerror or error}")
+    except InvalidInput as error:
+        return Skipped(name, str(error))
     text = salvage.decoded(data)
     if text is None:
         return Skipped(name, "it is no text")

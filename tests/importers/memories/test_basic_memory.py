@@ -21,6 +21,7 @@ from tests.importers.memories.folders import (
     talks,
 )
 
+UNIQUE = "0b1c2d3e-4f50-4162-8738-495a6b7c8d9e"
 NOTE = """---
 title: Petrel's engine
 type: note
@@ -108,8 +109,8 @@ def test_dates_and_tags(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("front", "id_"),
     [
-        ("external_id: e-1\npermalink: p", "e-1"),
-        ("permalink: boats/p", "boats/p"),
+        (f"external_id: {UNIQUE}\npermalink: p", UNIQUE),
+        ("permalink: boats/p", "main#boats/p"),
         ("title: t", "main/boats/Petrel's engine.md"),
     ],
 )
@@ -153,7 +154,7 @@ berth = 7
 
 def test_a_chat_it_imported_is_a_conversation_again(tmp_path: Path) -> None:
     found = records(project(tmp_path, {"c.md": CHAT}), FORMAT)
-    talk = talks(found)["conversations/20250101-winter-berth"]
+    talk = talks(found)["main#conversations/20250101-winter-berth"]
     assert said(talk) == [
         ("user", "Where should she lie?\n\n**Attachment: paste.txt**"),
         ("quoted", "```\nThe harbour master says: berth 7.\n```"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from oneiro_vault.importers.archive import Archive
 from oneiro_vault.importers.memories.claude_code import FORMAT
 from tests.importers.memories.folders import (
     Files,
@@ -327,6 +328,16 @@ def test_halves_of_characters_become_ones_that_can_be_written(tmp_path: Path) ->
     talk = str(first()).replace("Petrel.", "\\udcb2 Petrel.")
     (_, (_, text)) = spoken(tmp_path, talk)
     assert text.encode().decode() == "? Petrel."
+
+
+def test_a_record_that_went_since_stops_no_other(tmp_path: Path) -> None:
+    files = {f"{PROJECT}/{ONE}.jsonl": str(first()), f"{PROJECT}/{TWO}.jsonl": "{}"}
+    root = home(tmp_path, files)
+    with Archive.at(root) as archive:
+        (root / PROJECT / f"{TWO}.jsonl").unlink()
+        found = list(FORMAT.read(archive))
+    assert talks(found).keys() == {ONE}
+    assert "No such file" in skipped(found)[f"{PROJECT}/{TWO}.jsonl"]
 
 
 def test_circles_and_gaps_in_the_tree_end(tmp_path: Path) -> None:

@@ -75,6 +75,20 @@ def test_settings_trash_and_hidden_folders_are_no_notes(tmp_path: Path) -> None:
     assert skipped(found)[".trash"] == "what was deleted there is not taken (2 .md)"
 
 
+def test_notes_that_are_in_the_cloud_only_are_told(tmp_path: Path) -> None:
+    found = records(vault(tmp_path, {"a.md": "x", "Boats/.Petrel.md.icloud": b"bplist00"}))
+    assert skipped(found)["iCloud"].startswith("1 files are in iCloud only")
+
+
+def test_a_file_that_went_since_is_told(tmp_path: Path) -> None:
+    root = vault(tmp_path, {"a.md": "x", "b.md": "y"})
+    with Archive.at(root) as archive:
+        (root / "a.md").unlink()
+        found = list(OBSIDIAN.read(archive))
+    assert list(notes(found)) == ["b"]
+    assert "No such file" in skipped(found)["a.md"]
+
+
 def test_attachments_are_counted_not_lost_silently(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "a.md": "![[boat.png|300]]",
@@ -354,13 +368,21 @@ def test_an_id_in_the_properties_counts_before_the_place(tmp_path: Path) -> None
     text = "---\nid: 20240501-petrel\n---\nx"
     first = one(tmp_path / "1", text, "a.md")
     moved = one(tmp_path / "2", text, "Boats/b.md")
-    assert first.id == moved.id == "20240501-petrel"
+    assert first.id == moved.id == "Petrel#20240501-petrel"
+
+
+def test_an_id_that_is_one_of_its_kind_is_known_in_every_vault(tmp_path: Path) -> None:
+    unique = "0b1c2d3e-4f50-4162-8738-495a6b7c8d9e"
+    files: Files = {**APP, "a.md": f"---\nuuid: {unique}\n---\nx"}
+    for name in ("One", "Two"):
+        (note,) = notes(records(folder(tmp_path / name, files))).values()
+        assert note.id == unique
 
 
 def test_an_id_that_two_notes_have_is_none(tmp_path: Path) -> None:
     text = "---\nid: template-id\n---\n"
     found = records(vault(tmp_path, {"a.md": text + "x", "b.md": text + "y"}))
-    assert {note.id for note in notes(found).values()} == {"template-id", "Petrel/b.md"}
+    assert {note.id for note in notes(found).values()} == {"Petrel#template-id", "Petrel/b.md"}
 
 
 @pytest.mark.parametrize(
