@@ -20,7 +20,7 @@ from oneiro_vault.core import picture
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.memory import CREATED
 from oneiro_vault.errors import InvalidInput
-from oneiro_vault.importers.archive import Archive
+from oneiro_vault.importers.archive import UNTOUCHED, Archive
 from oneiro_vault.importers.memories import written_note
 from oneiro_vault.importers.memories.obsidian import Days, canvas
 from oneiro_vault.importers.memories.written_note import Written, composed, line, moment
@@ -38,6 +38,7 @@ _COPY: Final = re.compile(
 _FIELD: Final = re.compile(r"(?m)^[ \t]*(?:[-*+][ \t]+)?([A-Za-z][\w -]{0,30})::[ \t]+(\S.*)$")
 _FIELDS_IN: Final = 3000
 """Characters of a body in which the `key:: value` lines about the note itself stand."""
+_OWN: Final = "oneiro.toml"
 _LOGSEQ: Final = "logseq/config.edn"
 _IDENTITY: Final = ("id", "uuid", "uid")
 _UNIQUE: Final = re.compile(r"(?i)[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}")
@@ -133,6 +134,7 @@ class _Vault:
 
     def records(self) -> Iterator[Record]:
         """Everything there is in it."""
+        _is_foreign(self._archive)
         for name in self._archive.names():
             if hidden(name) or (self._logseq and name.startswith("logseq/")):
                 continue
@@ -280,13 +282,25 @@ def _logseq_day(day: datetime) -> str:
     return f"{day.astimezone(UTC):%b} {at}{ending}, {day.year}"
 
 
+def _is_foreign(archive: Archive) -> bool:
+    """True; raises InvalidInput for a vault of ours: its notes would lose their ids."""
+    if _OWN in archive.names():
+        raise InvalidInput(
+            f"{archive.name} is a vault of this program ({_OWN} is in it)",
+            kept=UNTOUCHED,
+            hint="`oneiro --vault PATH export jsonl FILE` takes its memories along, and "
+            "`oneiro import FILE` brings them here.",
+        )
+    return True
+
+
 def _is_obsidian(archive: Archive) -> bool:
     inside = any("/.obsidian/" in f"/{name}" for name in archive.names())
-    return inside and not written_note.has_permalinks(archive)
+    return inside and not written_note.has_permalinks(archive) and _is_foreign(archive)
 
 
 def _is_markdown(archive: Archive) -> bool:
-    return any(map(is_note, archive.names()))
+    return any(map(is_note, archive.names())) and _is_foreign(archive)
 
 
 def _obsidian(archive: Archive) -> Iterator[Record]:

@@ -57,13 +57,27 @@ def import_(
     place = Path(path)
     if not place.is_absolute():
         raise InvalidInput(f"{shown(path)} is not an absolute path", kept=UNTOUCHED)
+    _elsewhere(place, house.vault.root)
     with _alone(), _readable(place), Archive.at(place) as archive:
         found = formats.named(format) if format else formats.recognised(archive)
         house.converge()
         house.reconcile(progress)  # what is not indexed yet would be stored a second time
         run = Import(house, archive, found, dry_run, progress, foreign, project or "")
         run.all()
+        run.refuse_nothing()
         return run.answer()
+
+
+def _elsewhere(place: Path, root: Path) -> None:
+    """Refuse to import a vault into itself, which would store all of it a second time."""
+    given, own = place.resolve(), root.resolve()
+    said = "is" if given == own else "holds" if given in own.parents else ""
+    if said or own in given.parents:
+        raise InvalidInput(
+            f"{shown(place, 200)} {said or 'lies in'} this vault itself",
+            kept=UNTOUCHED,
+            hint="Name the folder, the zip or the file that another program wrote.",
+        )
 
 
 @contextmanager
@@ -170,6 +184,17 @@ class Import:
                 f"{self.archive.name}: {error}", kept=kept, hint=error.hint
             ) from error
         self._store()
+
+    def refuse_nothing(self) -> None:
+        """Raise InvalidInput where nothing came and nothing in it is of the format that was
+        named."""
+        counted = [*self.conversations.said().values(), *self.notes.said().values()]
+        if not any(counted) and not self.format.recognises(self.archive):
+            raise InvalidInput(
+                f"there is nothing of {self.format.title} in {self.archive.name}",
+                kept=UNTOUCHED,
+                hint="Leave the format out, and what it is is found out.",
+            )
 
     def _take(self, record: object) -> None:
         if isinstance(record, Skipped):

@@ -256,3 +256,30 @@ def test_a_file_of_another_kind_says_what_it_is_not(call: Call, tmp_path: Path) 
     path.write_text('[{"a": 1}]')
     with pytest.raises(InvalidInput, match="none of the records"):
         call("import_", path=str(path), format="mem0-json")
+
+
+@pytest.mark.parametrize("place", [".", "..", "Petrel"])
+def test_a_vault_is_not_imported_into_itself(
+    app: App, call: Call, root: Path, vault: Path, place: str
+) -> None:
+    head = app.house.vault.head()
+    with pytest.raises(InvalidInput, match="this vault itself"):
+        call("import_", path=str((root / place).resolve()), format="markdown")
+    assert app.house.vault.head() == head
+
+
+def test_another_vault_of_ours_keeps_its_ids_by_its_export(call: Call, tmp_path: Path) -> None:
+    other = folder(tmp_path / "other", {"oneiro.toml": "", "a.md": "x"})
+    for form in (None, "markdown", "obsidian"):
+        with pytest.raises(InvalidInput, match="a vault of this program") as caught:
+            call("import_", path=str(other), format=form)
+        assert "export jsonl" in caught.value.hint
+
+
+@pytest.mark.parametrize("form", MADE)
+def test_a_format_that_it_is_not_is_an_error_never_nothing(
+    call: Call, tmp_path: Path, form: str
+) -> None:
+    path = folder(tmp_path / "songs", {"song.mp3": b"ID3"})
+    with pytest.raises(InvalidInput, match="there is nothing of"):
+        call("import_", path=str(path), format=form)
