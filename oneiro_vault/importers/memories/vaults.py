@@ -39,6 +39,8 @@ _FIELD: Final = re.compile(r"(?m)^[ \t]*(?:[-*+][ \t]+)?([A-Za-z][\w -]{0,30})::
 _FIELDS_IN: Final = 3000
 """Characters of a body in which the `key:: value` lines about the note itself stand."""
 _OWN: Final = "oneiro.toml"
+_OURS: Final = frozenset(("attachments", "ledger", "dreams"))
+"""Folders of a vault of ours in which no notes stand."""
 _LOGSEQ: Final = "logseq/config.edn"
 _IDENTITY: Final = ("id", "uuid", "uid")
 _UNIQUE: Final = re.compile(r"(?i)[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}")
@@ -63,7 +65,8 @@ class Given:
 
     def __init__(self, vault: str) -> None:
         self._vault = vault
-        self._folder = vault.replace("/", "-").lstrip(".") or "Notes"
+        folder = vault.replace("/", "-").lstrip(".") or "Notes"
+        self._folder = f"{folder} notes" if folder.lower() in _OURS else folder
         self._ids: set[str] = set()
         self._paths: set[str] = set()
 

@@ -168,6 +168,15 @@ def test_the_vault_as_a_zip_is_the_same_vault(call: Call, vault: Path, tmp_path:
     assert call("import_", path=str(path))["notes"]["known"] == 3
 
 
+def test_a_name_that_not_every_system_takes_stays_where_this_one_does(
+    call: Call, root: Path, tmp_path: Path
+) -> None:
+    files = {"Why red?.md": "So it is seen.", "b.md": "See [[Why red?]]."}
+    call("import_", path=str(folder(tmp_path / "ledger", files)))
+    assert (root / "ledger notes/Why red?.md").exists()
+    assert [edge["relation"] for edge in call("graph", name="Why red?")["edges"]] == ["mentions"]
+
+
 def test_two_vaults_may_have_notes_of_one_name(call: Call, vault: Path, tmp_path: Path) -> None:
     other = folder(tmp_path / "Work", {".obsidian/app.json": "{}", "Ada Lane.md": "A colleague."})
     assert call("import_", path=str(other))["notes"]["new"] == 1
