@@ -28,6 +28,7 @@ SAME_FLOOR = {
     ("daemon", "cli"), ("daemon", "mcp"), ("daemon", "http"), ("http", "daemon"),
     ("cli", "http"), ("http", "auth"), ("daemon", "web"), ("web", "daemon"), ("cli", "web"),
     ("cli", "hook"), ("hook", "cli"), ("hook", "daemon"), ("memory_tool", "cli"),
+    ("importers", "capture"),
 }  # fmt: skip
 LIGHT = {("hook", "capture"), ("cli", "capture")}
 """Faces that reach past the app into a room of plain functions: the hook program could not import

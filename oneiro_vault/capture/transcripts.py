@@ -66,15 +66,15 @@ def read(path: str, start: int = 0, most: int = 1 << 62) -> tuple[list[Turn], in
             start = 0
         file.seek(start)
         end = start
-        for line, after in _lines(file, start):
-            record = _parsed(line)
+        for line, after in lines(file, start):
+            record = parsed(line)
             if record is None and not line.endswith(b"\n"):
                 break
             end = after
             mark = str(record.get("uuid") or "") if record else ""
             if record and not (mark and mark in seen):
                 seen.add(mark)
-                turns += _said(record)
+                turns += said(record)
             if end - start >= most:
                 break
     return turns, end
@@ -99,8 +99,8 @@ def last_time(turns: list[Turn]) -> str:
     return next((turn.when for turn in reversed(turns) if turn.when), "")
 
 
-def _lines(file: BinaryIO, position: int) -> Iterator[tuple[bytes, int]]:
-    """Of a line that is too long only an empty stand-in."""
+def lines(file: BinaryIO, position: int = 0) -> Iterator[tuple[bytes, int]]:
+    """Each line and the byte behind it; of a line that is too long only an empty stand-in."""
     while line := file.readline(LONGEST_LINE):
         position += len(line)
         if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
@@ -112,8 +112,8 @@ def _lines(file: BinaryIO, position: int) -> Iterator[tuple[bytes, int]]:
         yield line, position
 
 
-def _parsed(line: bytes) -> Json | None:
-    """{} for what cannot be something said, None for what is no JSON."""
+def parsed(line: bytes) -> Json | None:
+    """One line: {} for what cannot be something said, None for what is no JSON."""
     if line.endswith(b"\n") and not (
         b'"user"' in line or b'"assistant"' in line or b'"response_item"' in line
     ):
@@ -125,7 +125,8 @@ def _parsed(line: bytes) -> Json | None:
     return found if isinstance(found, dict) else {}
 
 
-def _said(record: Json) -> Iterator[Turn]:
+def said(record: Json) -> Iterator[Turn]:
+    """What one record of a client says, private parts left out; nothing for most kinds."""
     when = record.get("timestamp")
     when = when if isinstance(when, str) else ""
     if record.get("type") == "response_item":

@@ -32,6 +32,12 @@ _REFERENCE: Final = re.compile(
 )
 
 
+_EMBEDDED: Final = re.compile(
+    r"!\[\[(?P<wiki>[^\[\]\r\n|#]+)(?=[|#\]])"
+    r"|!\[[^\[\]\r\n]*\]\((?P<open><)?(?P<plain>(?(open)[^<>\r\n]+|[^()\s<>]+))"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """What a picture is: `mime`, and its size in pixels."""
@@ -86,6 +92,16 @@ def references(body: str) -> list[Reference]:
         if extension in _MIMES and not parser.inside(hit.start(), code):
             found.setdefault(sha256, Reference(sha256, _MIMES[extension], extension, hit[1] or ""))
     return list(found.values())
+
+
+def embedded(body: str) -> Iterator[tuple[int, int, str]]:
+    """(start, end, target) of what a body embeds, a picture or a note, as it is written; code
+    embeds nothing."""
+    code = parser.code_spans(body) if "![" in body else ()
+    for hit in _EMBEDDED.finditer(body) if "![" in body else ():
+        group = "wiki" if hit["wiki"] else "plain"
+        if not parser.inside(hit.start(), code):
+            yield hit.start(group), hit.end(group), hit[group]
 
 
 def sniff(data: bytes) -> Kind | None:

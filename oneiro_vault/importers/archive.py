@@ -81,7 +81,13 @@ class Archive:
     def open(self, name: str) -> BinaryIO:
         """One file as a stream. Reading raises InvalidInput where a zip is damaged."""
         self._suffixes.add(PurePosixPath(name).suffix.lower())
-        stream = _Stream(self._entry(name).open(), name, self.name, self._passes)
+        try:
+            raw = self._entry(name).open()
+        except OSError as error:  # nobody may read it, or it went since
+            raise InvalidInput(
+                f"{shown(name, 200)} cannot be read: {error.strerror or error}"
+            ) from error
+        stream = _Stream(raw, name, self.name, self._passes)
         return cast("BinaryIO", io.BufferedReader(stream, 1 << 16))
 
     def begin(self) -> None:

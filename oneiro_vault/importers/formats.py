@@ -7,6 +7,14 @@ from typing import Final
 from oneiro_vault.errors import InvalidInput, few
 from oneiro_vault.importers.archive import UNTOUCHED, Archive
 from oneiro_vault.importers.chats import chatgpt, claude, deepseek, gemini
+from oneiro_vault.importers.memories import (
+    basic_memory,
+    claude_code,
+    claude_mem,
+    mem0,
+    oubli,
+    vaults,
+)
 from oneiro_vault.importers.records import Format
 
 FORMATS: Final[tuple[Format, ...]] = (
@@ -14,6 +22,13 @@ FORMATS: Final[tuple[Format, ...]] = (
     claude.FORMAT,
     gemini.FORMAT,
     deepseek.FORMAT,
+    vaults.OBSIDIAN,
+    basic_memory.FORMAT,
+    claude_code.FORMAT,
+    claude_mem.FORMAT,
+    mem0.FORMAT,
+    oubli.FORMAT,
+    vaults.MARKDOWN,
 )
 """Those that know themselves by one sure sign first."""
 _SHOWN: Final = 8
@@ -33,7 +48,17 @@ def named(name: str) -> Format:
 def recognised(archive: Archive) -> Format:
     """What an archive looks like, by what is in it and never by its name. Raises InvalidInput when
     it looks like none, or like several."""
-    found = [one for one in FORMATS if one.recognises(archive)]
+    found: list[Format] = []
+    wrong: InvalidInput | None = None
+    for one in FORMATS:
+        try:
+            found += [one] if one.recognises(archive) else []
+        except InvalidInput as error:  # a file that is broken may have nothing to do with it
+            wrong = wrong or error
+    if wrong is not None and not found:
+        raise wrong
+    if len(found) > 1:  # a folder of Markdown is what several of the others are as well
+        found = [one for one in found if one is not vaults.MARKDOWN]
     if len(found) == 1:
         return found[0]
     if found:

@@ -53,6 +53,8 @@ class Note:
     trust: str = "external"
     path: str = ""
     meta: Mapping[str, object] = field(default_factory=dict)
+    pictures: Mapping[str, str] = field(default_factory=dict)
+    """What its text embeds, as it is written there -> name of the picture in the archive."""
 
 
 @dataclass(frozen=True)

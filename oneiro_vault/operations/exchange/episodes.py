@@ -46,6 +46,8 @@ class File:
     """sha256 of what is there now, None when nothing is."""
     data: bytes = b""
     """The whole file, where it is not made of the others."""
+    partner: str = ""
+    """Id of the file without which this one is not written."""
 
     def compose(self) -> bytes:
         """The whole file. Raises InvalidInput for what no note can hold."""

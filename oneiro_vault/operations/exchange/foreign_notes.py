@@ -3,6 +3,7 @@ anybody's words."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -140,11 +141,10 @@ def _same(known: Memory, body: str) -> bool:
 
 def _path(house: House, note: Note, meta: Mapping[str, object], own: bool) -> str:
     """Where it stood, if a note can stand there and none does; else where its kind is filed."""
-    usual = memories.path_for(
-        str(meta["type"]), str(meta["title"]), str(meta["id"]), str(meta.get("created") or "2000")
-    )
-    try:
-        wanted = portable(note_path(note.path)) if note.path else usual
+    usual = _usual(meta)
+    try:  # a person's own name (`What is it?`) stays where this system takes it: links have it
+        named = note_path(note.path) if note.path else usual
+        wanted = portable(named) if os.name == "nt" else named
     except (UnsafePath, OneiroError):
         return usual
     free = own or house.index.by_path(wanted) is None
@@ -161,24 +161,44 @@ def _beside(house: House, row: Row, known: Memory, meta: dict[str, object], body
         "id": ident, "title": title, "status": "pending", "supersedes": [row.handle],
     }  # fmt: skip
     made = meta | changes
-    path = memories.path_for(str(made["type"]), title, ident, str(made.get("created") or "2000"))
-    return Plan(CHANGED_HERE, File(ident, path, made, body))
+    return Plan(CHANGED_HERE, File(ident, _usual(made), made, body))
 
 
 def _superseding(
     row: Row, data: bytes, known: Memory, meta: dict[str, object], body: str, first: str
 ) -> Plan:
-    """The new version takes the place of the former, whose words stay."""
+    """The new version takes the place of the former, whose words stay. Where somebody chose that
+    place (its vault there, a person here) the new version stands in it, since links lead there."""
     ident = identity(first, _said(meta)[0])
-    made = meta | {"id": ident, "supersedes": [row.handle]}
-    path = memories.path_for(
-        str(made["type"]), str(made["title"]), ident, str(made.get("created") or "2000")
-    )
+    made = meta | {"id": ident, "supersedes": [row.handle]} | _begun(known, meta)
+    usual = _usual(made)
     changes: dict[str, object | None] = {
         "status": "superseded",
         "superseded_by": ident,
         "valid_until": known.valid_until or made.get("timestamp") or made.get("created"),
     }
     former = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), changes))
-    old = File(row.handle, row.path, {}, "", sha256(data).hexdigest(), former)
-    return Plan(GROWN, File(ident, path, made, body), old)
+    base = sha256(data).hexdigest()
+    filed = _usual({"id": row.handle, "type": known.type, "title": known.title} | _day(known))
+    if row.path.endswith(f"-{row.handle}.md") or not memories.is_id(row.handle):
+        old = File(row.handle, row.path, {}, "", base, former, ident)
+        return Plan(GROWN, File(ident, usual, made, body, partner=row.handle), old)
+    old = File(row.handle, filed, {}, "", None, former, ident)
+    return Plan(GROWN, File(ident, row.path, made, body, base, partner=row.handle), old)
+
+
+def _usual(meta: Mapping[str, object]) -> str:
+    """Where machines file a note of these keys."""
+    return memories.path_for(
+        str(meta["type"]), str(meta["title"]), str(meta["id"]), str(meta.get("created") or "2000")
+    )
+
+
+def _begun(known: Memory, meta: Mapping[str, object]) -> dict[str, object]:
+    """A new version is no younger than what it replaces: its date may be that of the file only."""
+    first, now = memories.epoch(known.created), memories.epoch(str(meta.get("created", "")))
+    return _day(known) if first is not None and (now is None or first < now) else {}
+
+
+def _day(known: Memory) -> dict[str, object]:
+    return {"created": known.created} if known.created else {}

@@ -21,10 +21,12 @@ from oneiro_vault.importers.records import Conversation, Format, Note, Skipped
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.exchange import episodes, foreign_notes
 from oneiro_vault.operations.exchange.episodes import SEEN, STATE, File, Manner
+from oneiro_vault.operations.exchange.foreign_pictures import Pictures
 from oneiro_vault.operations.remember.store_captures import waiting
 from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Write
+from oneiro_vault.vault.worktree.files import is_note
 
 BATCH: Final = 200
 """Notes of one commit at most."""
@@ -55,13 +57,27 @@ def import_(
     place = Path(path)
     if not place.is_absolute():
         raise InvalidInput(f"{shown(path)} is not an absolute path", kept=UNTOUCHED)
+    _elsewhere(place, house.vault.root)
     with _alone(), _readable(place), Archive.at(place) as archive:
         found = formats.named(format) if format else formats.recognised(archive)
         house.converge()
         house.reconcile(progress)  # what is not indexed yet would be stored a second time
         run = Import(house, archive, found, dry_run, progress, foreign, project or "")
         run.all()
+        run.refuse_nothing()
         return run.answer()
+
+
+def _elsewhere(place: Path, root: Path) -> None:
+    """Refuse to import a vault into itself, which would store all of it a second time."""
+    given, own = place.resolve(), root.resolve()
+    said = "is" if given == own else "holds" if given in own.parents else ""
+    if said or own in given.parents:
+        raise InvalidInput(
+            f"{shown(place, 200)} {said or 'lies in'} this vault itself",
+            kept=UNTOUCHED,
+            hint="Name the folder, the zip or the file that another program wrote.",
+        )
 
 
 @contextmanager
@@ -132,6 +148,7 @@ class Import:
 
     def __post_init__(self) -> None:
         """Everything is written as this import is to write it."""
+        self._pictures = Pictures(self.house, self.archive)
         self.source = f"import:{self.format.name}"
         self.gone = {
             mark: event
@@ -167,6 +184,17 @@ class Import:
                 f"{self.archive.name}: {error}", kept=kept, hint=error.hint
             ) from error
         self._store()
+
+    def refuse_nothing(self) -> None:
+        """Raise InvalidInput where nothing came and nothing in it is of the format that was
+        named."""
+        counted = [*self.conversations.said().values(), *self.notes.said().values()]
+        if not any(counted) and not self.format.recognises(self.archive):
+            raise InvalidInput(
+                f"there is nothing of {self.format.title} in {self.archive.name}",
+                kept=UNTOUCHED,
+                hint="Leave the format out, and what it is is found out.",
+            )
 
     def _take(self, record: object) -> None:
         if isinstance(record, Skipped):
@@ -237,6 +265,9 @@ class Import:
     # -- notes
 
     def _note(self, note: Note) -> None:
+        note = self._pictures.shown(note)
+        while self._pictures.refused:
+            self._skip(self._pictures.refused.pop())
         plan = foreign_notes.planned(self.house, note, self.manner, self.gone)
         if plan.file is not None and plan.file.id in self._pending:
             self._store()  # once more in this export
@@ -247,9 +278,12 @@ class Import:
         twice = self.dry_run and plan.file is not None and plan.file.id in self._seen
         became = foreign_notes.KNOWN if twice else plan.became
         setattr(self.notes, became, getattr(self.notes, became) + 1)
-        for file in filter(None, (plan.file, plan.replaced)):
-            self._pending.add(file.id)
-            self._put(file)
+        files = [one for one in (plan.file, plan.replaced) if one is not None]
+        if plan.file is not None and not self.dry_run:
+            pictures = self._pictures.files(note)
+            files += [one for one in pictures if one.id not in self._pending]
+        self._pending.update(file.id for file in files)
+        self._put(*files)
         if plan.file is not None and not twice:
             self._seen.update((plan.file.id,) if self.dry_run else ())
             self._show(plan.file, "note", 0)
@@ -264,34 +298,37 @@ class Import:
                 "created": str(text.get("created", ""))[:10], "path": file.path,
             })  # fmt: skip
 
-    def _put(self, file: File) -> None:
+    def _put(self, *files: File) -> None:
+        """What is put together is written in one commit."""
         if self.dry_run:
             return
-        self._files.append(file)
-        self._size += len(file.body)
+        self._files += files
+        self._size += sum(len(file.body) + len(file.data) for file in files)
         if len(self._files) >= BATCH or self._size >= _BATCH_BYTES:
             self._store()
 
     def _store(self) -> None:
         files, self._files, self._size, self._pending = self._files, [], 0, set()
         good: list[tuple[File, Write]] = []
+        refused: dict[str, tuple[File, OneiroError]] = {}
         for file in files:
             try:
                 good.append((file, Write(file.path, file.compose(), file.base)))
             except OneiroError as error:
-                self._skip(Skipped(file.path, str(error)))
-        while good:
-            refused = self._commit(good)
-            for position in refused:
-                self._skip(Skipped(good[position][0].path, str(refused[position])))
-            good = [one for position, one in enumerate(good) if position not in refused]
+                refused[file.id] = file, error
+        while refused or good:
+            for file, why in refused.values():
+                self._skip(Skipped(file.path, str(why)))
+            good = [one for one in good if not {one[0].id, one[0].partner} & refused.keys()]
+            wrong = self._commit(good) if good else {}
+            refused = {good[at][0].id: (good[at][0], why) for at, why in wrong.items()}
             if not refused:
                 return
 
     def _commit(self, good: list[tuple[File, Write]]) -> Mapping[int, OneiroError]:
         """Why single ones cannot be written; then none was."""
-        ids = tuple(file.id for file, _ in good)
-        title = f"{len(good)} notes from {self.format.title}"
+        ids = tuple(file.id for file, _ in good if memories.is_id(file.id))
+        title = f"{len(ids)} notes from {self.format.title}"
         operation = Operation("import", title, self.source, ids)
         again = self.house.forgotten()
         events = [
@@ -304,7 +341,7 @@ class Import:
         )
         if not receipt.refused:
             self.commits += [receipt.commit] if receipt.commit else []
-            self.house.refresh(file.path for file, _ in good)
+            self.house.refresh(file.path for file, _ in good if is_note(file.path))
         return receipt.refused
 
     def answer(self) -> answers.Imported:

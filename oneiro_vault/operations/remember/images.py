@@ -91,6 +91,11 @@ def _received(house: House, one: Any) -> Stored:
             f"it cannot be {shown(one)}", hint='It looks like {"data": "<base64>", "alt": "words"}.'
         )
     data = _decoded(one["data"], house.settings["images.bytes"])
+    return stored(house, data, one.get("alt", ""))
+
+
+def stored(house: House, data: bytes, alt: str = "") -> Stored:
+    """The bytes of a picture as it is to be stored. Raises InvalidInput for what is none."""
     kind = picture.sniff(data)
     if kind is None:
         raise InvalidInput(
@@ -106,7 +111,7 @@ def _received(house: House, one: Any) -> Stored:
             raise InvalidInput(
                 f"the picture is damaged: {error}", hint="Save it anew in any image program."
             ) from error
-    return Stored(data, kind, digest(data).hexdigest(), one.get("alt", ""))
+    return Stored(data, kind, digest(data).hexdigest(), alt)
 
 
 def _decoded(data: Any, limit: int) -> bytes:

@@ -1,0 +1,207 @@
+"""What mem0 kept: its platform's list, the open-source `get_all`, and OpenMemory's backup. Each is
+a fact that a model extracted; the words it came from are there only where `input` holds them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+from typing import Any, Final
+
+from oneiro_vault.core.frontmatter import fields
+from oneiro_vault.errors import InvalidInput
+from oneiro_vault.importers.archive import Archive
+from oneiro_vault.importers.memories import json_rows
+from oneiro_vault.importers.memories.json_rows import Place, Row
+from oneiro_vault.importers.memories.written_note import line, moment, names, prose
+from oneiro_vault.importers.records import Conversation, Format, Note, Record, Skipped, Turn
+
+_LISTS: Final = ("results", "memories", "data")
+_LINES: Final = "memories.jsonl.gz"
+_WHAT: Final = "a memory of mem0 (an object with `id` and `memory` or `content`)"
+_STATUS: Final = {"archived": "archived", "paused": "archived"}
+"""What the person switched off there is not told to a model here either."""
+_SCOPE: Final = ("user_id", "agent_id", "app_id", "run_id")
+_SPEAKERS: Final = {"user": "user", "assistant": "assistant"}
+
+
+def _is_memory(row: Mapping[str, Any]) -> bool:
+    return "id" in row and any(isinstance(row.get(key), str) for key in ("memory", "content"))
+
+
+def _recognises(archive: Archive) -> bool:
+    if any(name.rpartition("/")[2] == _LINES for name in archive.names()):
+        return True
+    return any(map(_is_mem0, _rows_of(archive)))
+
+
+def _is_mem0(rows: list[Row]) -> bool:
+    """Chats have `content` too, but not what mem0 says beside it."""
+    return any(
+        _is_memory(row) and ("memory" in row or {"state", "category_ids"} & row.keys())
+        for row in rows
+    )
+
+
+def _rows_of(archive: Archive) -> Iterator[list[Row]]:
+    return (json_rows.first(archive, name, _LISTS) for name in json_rows.files(archive))
+
+
+def _read(archive: Archive) -> Iterator[Record]:
+    seen = known = 0
+    talks: set[str] = set()
+    for name in json_rows.files(archive):
+        about = _Names(archive, name)
+        for found in json_rows.rows(archive, name, _LISTS):
+            seen += 1
+            if isinstance(found, Skipped):
+                yield found
+            elif not _is_memory(found[1]):
+                yield Skipped(str(found[0]), f"it is not {_WHAT}")
+            else:
+                known += 1
+                yield from _records(*found, about, talks)
+        yield from _relations(archive, name)
+    if not seen:
+        for place, row in _lines(archive):
+            known += 1
+            yield from _records(place, row, None, talks)
+    if seen and not known:
+        raise json_rows.none_known(archive, _WHAT)
+
+
+class _Names:
+    """OpenMemory's names of apps and categories, which its memories have as ids."""
+
+    def __init__(self, archive: Archive, name: str) -> None:
+        self.apps = _by_id(archive, name, "apps")
+        self.categories = _by_id(archive, name, "categories")
+
+
+def _by_id(archive: Archive, name: str, key: str) -> dict[str, str]:
+    found = (
+        json_rows.rows(archive, name, (key,)) if b'"export_meta"' in _ends(archive, name) else ()
+    )
+    rows = (one[1] for one in found if not isinstance(one, Skipped))
+    return {line(row.get("id")): line(row.get("name")) for row in rows}
+
+
+def _ends(archive: Archive, name: str) -> bytes:
+    """The last bytes of a file, where a backup says what it is."""
+    size = archive.size(name)
+    with archive.open(name) as stream:
+        position = 0
+        while position < size - 4096 and (
+            data := stream.read(min(1 << 20, size - 4096 - position))
+        ):
+            position += len(data)
+        return stream.read()
+
+
+def _lines(archive: Archive) -> Iterator[tuple[Place, Row]]:
+    """The second copy of a backup, where the first is missing."""
+    for name in archive.names():
+        if name.rpartition("/")[2] == _LINES:
+            try:
+                with archive.open(name) as packed, gzip.GzipFile(fileobj=packed) as stream:
+                    for index, data in enumerate(stream):
+                        row = json.loads(data)
+                        if isinstance(row, dict) and _is_memory(row):
+                            yield Place(name, index), row
+            except (OSError, EOFError, ValueError) as error:
+                why = f"{name} cannot be read to its end: {error}"
+                raise InvalidInput(why, hint="Make the backup once more.") from error
+
+
+def _records(place: Place, row: Row, about: _Names | None, talks: set[str]) -> Iterator[Record]:
+    text = prose(row.get("memory") or row.get("content"))
+    state = line(row.get("state")).lower()
+    if state == "deleted" or row.get("deleted_at"):
+        yield Skipped(str(place), "it was deleted there")
+        return
+    if not text:
+        yield Skipped(str(place), "it has no text")
+        return
+    talk = _talk(row)
+    if talk and talk.id not in talks:
+        talks.add(talk.id)
+        yield talk
+    meta = _meta(row, about) | ({"session": talk.id} if talk else {})
+    if state in _STATUS:
+        meta["status"] = _STATUS[state]
+    yield Note(
+        id=line(row.get("id")),
+        title="",
+        text=text,
+        at=moment(row.get("created_at")),
+        updated=moment(row.get("updated_at")),
+        trust="model",
+        meta=meta,
+    )
+
+
+def _meta(row: Row, about: _Names | None) -> dict[str, object]:
+    meta: dict[str, object] = {"type": "semantic"}
+    tags = names(row.get("categories") or [])
+    if about:
+        given = row.get("category_ids")
+        ids = given if isinstance(given, list) else []
+        tags += names([about.categories.get(line(one), "") for one in ids])
+    if tags:
+        meta["tags"] = names(tags)
+    if until := moment(row.get("expiration_date")):
+        meta["valid_until"] = until.isoformat()
+    app = line(row.get("app")) or (about.apps.get(line(row.get("app_id")), "") if about else "")
+    if app:
+        meta["mem0_app"] = app
+    more = row.get("metadata")
+    said = {key: row.get(key) for key in _SCOPE} | (more if isinstance(more, dict) else {})
+    for key, value in said.items():
+        name = f"mem0_{'_'.join(line(key).split())}"
+        if isinstance(value, str | int | float) and line(value) and name not in meta:
+            meta[name] = line(value)[: fields.LONGEST_NAME] if isinstance(value, str) else value
+    return meta
+
+
+def _talk(row: Row) -> Conversation | None:
+    """The messages that a fact came from; several facts come from the same."""
+    given = row.get("input")
+    messages = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    at = moment(row.get("created_at"))
+    turns = tuple(
+        Turn("", _SPEAKERS.get(line(one.get("role")), "quoted"), text, at)
+        for one in messages
+        if (text := prose(one.get("content")))
+    )
+    if not turns:
+        return None
+    words = "\0".join(f"{turn.speaker}\0{turn.text}" for turn in turns)
+    return Conversation(
+        id=blake2b(words.encode("utf-8", "replace"), digest_size=12).hexdigest(),
+        title="",
+        turns=turns,
+        at=at,
+    )
+
+
+def _relations(archive: Archive, name: str) -> Iterator[Note]:
+    """The graph of the open-source version, as one note of typed edges."""
+    edges: dict[str, None] = {}
+    for found in json_rows.rows(archive, name, ("relations",)):
+        if isinstance(found, Skipped):
+            continue
+        row = found[1]
+        ends = [line(row.get(key)) for key in ("source", "target")]
+        ends[1] = ends[1] or line(row.get("destination"))
+        said = "_".join(line(row.get("relationship")).lower().split())
+        if all(ends) and said and not any(set(end) & set("[]|#") for end in ends):
+            edges[f"- [[{ends[0]}]] {said} [[{ends[1]}]]"] = None
+    if edges:
+        title = "Relations that mem0 kept"
+        yield Note("relations", title, "\n".join(edges), trust="model", meta={"type": "semantic"})
+
+
+FORMAT: Final = Format(
+    "mem0-json", "mem0's memories as JSON, or OpenMemory's backup", _recognises, _read
+)
