@@ -401,7 +401,8 @@ def setup_client(
         judge = "" if ask(question) else "no"
     if judge is None and choose_judge.waits(settings, env):
         judge = "no"
-    if ask is not None and client.judge and offer is not None and not markers.find(str(offer)).path:
+    can_capture = "capture" in client.hooks
+    if ask is not None and can_capture and offer is not None and not markers.find(str(offer)).path:
         capture = offer if ask(f"Capture the conversations held below {offer}?") else None
     values = choose_judge.to_set(judge, client.judge, env)
     found = installing.install(
@@ -415,6 +416,13 @@ def setup_client(
     )
     chosen = choose_judge.choice(load(vault, env, strict=False), env)
     return {**found, "judge": chosen.data()}
+
+
+def find_clients(env: Mapping[str, str]) -> Sequence[Mapping[str, Any]]:
+    """The clients that this machine has: name, title, where it was found, is it set up."""
+    from oneiro_vault.clients import installing, known_clients
+
+    return installing.found(known_clients.Machine.here(env))
 
 
 def system_timer(

@@ -64,6 +64,7 @@ ONLY_IN = {
     "git_filter_repo": {"vault/purge/filter_program.py"},
     "mcp": {"mcp/", "clients/installing.py"},
     "mcp_types": {"mcp/"},
+    "textual": {"cli/screens/"},
     "anthropic": {"judges/model_api.py", "memory_tool.py"},
 }
 PURE = {

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
+from oneiro_vault.cli.commands import guides
 from oneiro_vault.cli.group import GROUPS
 from oneiro_vault.cli.main import cli
 from oneiro_vault.errors import all_errors
@@ -87,7 +88,11 @@ def _command(found: click.Command, name: str) -> Iterator[str]:
 
 @pytest.mark.parametrize(
     ("path", "text"),
-    [(HELP / "settings.md", settings_guide), (HELP / "commands.md", commands_guide)],
+    [
+        (HELP / "settings.md", settings_guide),
+        (HELP / "commands.md", commands_guide),
+        (HELP / "oneiro.1", guides.manual),
+    ],
 )
 def test_generated_guides_are_current(path: Path, text: object) -> None:
     wanted = text()  # type: ignore[operator]  # one of the functions above

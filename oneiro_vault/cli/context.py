@@ -100,6 +100,12 @@ class Face:
             self._sessions[start] = self.make(self.root, settings, may_start, not self.json)
         return self._sessions[start]
 
+    def quiet(self, start: bool = True) -> None:
+        """Nothing of what is waited for is shown: the screen belongs to a program."""
+        session = self.session(start)
+        if self.home is None:
+            session.shows = False  # type: ignore[union-attr]  # a vault's, as it is no home
+
     def at_home(self) -> None:
         """This command needs the caller's own process: leave the owner."""
         if self.home is not None:

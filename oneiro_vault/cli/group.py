@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 import oneiro_vault
 from oneiro_vault.cli.context import Face
+from oneiro_vault.cli.output import line
 
 GROUPS: Final[dict[str, dict[str, str]]] = {
     "Every day": {
@@ -108,11 +111,43 @@ _WHOLE: Final = 300
 """Characters of a command's line among the others: its first sentence, which is not cut."""
 
 
+_OFFERED: Final = 500
+"""Memories a shell is offered, newest first."""
+
+
+class Ident(click.types.StringParamType):
+    """The id of a memory, which a shell can complete while an owner runs: none is started for it,
+    and no vault is opened."""
+
+    def shell_complete(
+        self, ctx: click.Context, _param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Ids that begin like this, with their titles for shells that show them."""
+        face = ctx.find_object(Face)
+        with suppress(Exception):  # a shell's line is no place for an error
+            if face and face.session(start=False).owner():
+                face.quiet(start=False)
+                rows = face.running.list(limit=_OFFERED)["results"]
+                found = [(str(row["id"])[:_SHORT], line(row["title"])) for row in rows]
+                return [
+                    CompletionItem(ident, help=title)
+                    for ident, title in found
+                    if ident.startswith(incomplete)
+                ]
+        return []
+
+
+_SHORT: Final = 8
+
+
 class Command(click.Command):
-    """A command that also takes the global options."""
+    """A command that also takes the global options, and whose ids a shell completes."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        for param in self.params:
+            if isinstance(param, click.Argument) and param.name == "ident":
+                param.type = Ident()
         self.params += global_options(hidden=True)
 
 

@@ -100,8 +100,13 @@ def _row(row: Mapping[str, Any], style: Style, explain: bool, finder: Finder) ->
         around_it = around(snippet, [spot for spot, _ in finder.spots(snippet)], width)
         text.append("    " + _marked(cut(around_it, width), style, finder))
     if explain:
-        text.append(style(f"    {row['score']:.3f}  {_facts(row.get('why') or {})}", "dim"))
+        text.append(style(f"    {explained(row)}", "dim"))
     return "\n".join(text)
+
+
+def explained(row: Mapping[str, Any]) -> str:
+    """The score of a row, and what it is made of."""
+    return f"{row['score']:.3f}  {_facts(row.get('why') or {})}"
 
 
 def graph(found: answers.Graphed, style: Style, way: bool = False) -> str:

@@ -24,7 +24,9 @@ HOOKS: Final = dict.fromkeys(
 )
 HOOKS["UserPromptSubmit"] = 5
 """Event -> seconds a client waits for our hook."""
-_CORE: Final = ("type", "command", "args")
+_COMMANDS: Final = ("command", "bash", "cmd")
+"""What clients call the program of an entry."""
+_CORE: Final = ("type", *_COMMANDS, "args")
 
 
 class Trouble(ValueError):  # noqa: N818  # named after what happened
@@ -53,14 +55,16 @@ class Want:
 
 def core_of(want: Want) -> dict[str, object]:
     """The part of an entry that says which program is started; the rest a person may change."""
-    entry = want.entry if want.key else want.entry["hooks"][0]
+    entry = want.entry if want.key else want.entry.get("hooks", [want.entry])[0]
     return {name: entry[name] for name in _CORE if name in entry}
 
 
 def words(entry: object) -> list[str]:
     """The command line of a server's or hook's entry, in any client's way of writing it."""
-    command = entry.get("command") if isinstance(entry, Mapping) else None
-    args = entry.get("args", []) if isinstance(entry, Mapping) else []
+    if not isinstance(entry, Mapping):
+        return []
+    command = next((entry[name] for name in _COMMANDS if name in entry), None)
+    args = entry.get("args", [])
     if isinstance(command, list):
         return [str(word) for word in command]
     if not isinstance(command, str) or not isinstance(args, list):
@@ -105,17 +109,27 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def add(text: str | None, wants: Sequence[Want], style: str) -> str:
-    """The text (None: no file) with everything wanted. `style`: json, jsonc or toml. Raises
+    """The text (None: no file) with everything wanted. `style`: json, jsonc, toml or yaml. Raises
     Trouble."""
     mark = BOM if text and text.startswith(BOM) else ""
     text = text[len(mark) :] if text is not None else None
-    if style != "toml" and text and text.strip():
+    if style.startswith("json") and text and text.strip():
         document = Document(text, style)
         for want in wants:  # what is wrong is said of the file as it is
             document.ours(want, strict=True)
     for want in reversed(wants):  # each goes to the front
-        text = _toml_added(text, want) if style == "toml" else _json_added(text, want, style)
+        text = _added(text, want, style)
     return mark + (text or "")
+
+
+def _added(text: str | None, want: Want, style: str) -> str:
+    if style == "toml":
+        return _toml_added(text, want)
+    if style == "yaml":
+        from oneiro_vault.clients import yaml_edit
+
+        return yaml_edit.added(text, want)
+    return _json_added(text, want, style)
 
 
 def drop(text: str, wants: Sequence[Want], style: str) -> str | None:
@@ -125,10 +139,18 @@ def drop(text: str, wants: Sequence[Want], style: str) -> str | None:
     rest: str | None = text[len(mark) :]
     for want in wants:
         if rest and rest.strip():
-            rest = (
-                _toml_dropped(rest, want) if style == "toml" else _json_dropped(rest, want, style)
-            )
+            rest = _dropped(rest, want, style)
     return None if rest is None else mark + rest
+
+
+def _dropped(text: str, want: Want, style: str) -> str | None:
+    if style == "toml":
+        return _toml_dropped(text, want)
+    if style == "yaml":
+        from oneiro_vault.clients import yaml_edit
+
+        return yaml_edit.dropped(text, want)
+    return _json_dropped(text, want, style)
 
 
 def current(text: str, want: Want, style: str) -> Mapping[str, Any] | None:
@@ -136,6 +158,10 @@ def current(text: str, want: Want, style: str) -> Mapping[str, Any] | None:
     text = text.removeprefix(BOM)
     if not text.strip():
         return None
+    if style == "yaml":
+        from oneiro_vault.clients import yaml_edit
+
+        return yaml_edit.current(text, want)
     entry: Any = _parsed(text) if style == "toml" else Document(text, style).value
     for name in (*want.path, want.key):
         entry = entry.get(name) if isinstance(entry, dict) else None
@@ -322,10 +348,13 @@ class Document:
                 what = f'there is another server called "{want.key}", which setup did not write'
                 raise trouble(what, self.text, named.start)
             return None
-        hooks = [hook for group in elements for hook in self._hooks(group)]
+        hooks = [hook for group in elements for hook in self._hooks(group, want)]
         return next((hook for hook in hooks if is_ours(hook.value)), None)
 
-    def _hooks(self, group: Element) -> list[Element]:
+    def _hooks(self, group: Element, want: Want) -> list[Element]:
+        """The hooks of a group; where a client writes them without groups, each is one itself."""
+        if "hooks" not in want.entry:
+            return [group]
         if not isinstance(group.value, dict) or not isinstance(group.value.get("hooks"), list):
             return []
         return self.elements([e for e in self.elements(group.at) if e.key == "hooks"][-1].at)
@@ -418,7 +447,7 @@ def _json_dropped(text: str, want: Want, style: str) -> str | None:
         return text
     elements = document.elements(at)
     outer = next(each for each in elements if each.at <= entry.at < each.stop)
-    if not want.key and len(hooks := document._hooks(outer)) > 1:  # another hook in our group
+    if not want.key and len(hooks := document._hooks(outer, want)) > 1:  # another hook in our group
         return _json_dropped(document.without(entry, hooks), want, style)
     for depth in range(len(want.path), -1, -1):
         text = document.without(outer, elements)

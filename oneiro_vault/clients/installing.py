@@ -23,7 +23,7 @@ from oneiro_vault.clients import edit, settings_files
 from oneiro_vault.clients.edit import Trouble
 from oneiro_vault.clients.known_clients import CLIENTS, Client, Machine, Ours, Target
 from oneiro_vault.clients.settings_files import Written
-from oneiro_vault.errors import ForeignFile, InvalidInput, LockTimeout, shown
+from oneiro_vault.errors import ForeignFile, InvalidInput, LockTimeout, OneiroError, shown
 
 _TAIL: Final = 300
 logging.getLogger("mcp.client").addHandler(logging.NullHandler())  # the reason is in the answer
@@ -94,6 +94,8 @@ class Edit:
     target: Target
     before: str | None
     after: str | None
+    whole: bool = False
+    """Is what the file says ours, all of it?"""
 
     @property
     def path(self) -> Path:
@@ -125,6 +127,26 @@ def find(name: str) -> Client:
         hint = f"One of: {', '.join(CLIENTS)}."
         raise InvalidInput(f"there is no client {shown(name)}", hint=hint)
     return CLIENTS[name]
+
+
+def found(machine: Machine) -> list[Mapping[str, Any]]:
+    """The clients this machine shows, with where each was found and whether it has our server."""
+    nobody, rows = Ours(("oneiro",), ""), list[Mapping[str, Any]]()
+    for name, client in CLIENTS.items():
+        if where := client.found(machine):
+            row = {"client": name, "title": client.title, "found": where}
+            rows.append(row | {"set_up": any(map(_entry, client.targets(machine, nobody)))})
+    return rows
+
+
+def _entry(target: Target) -> bool:
+    """Has the file our server? One that cannot be read has none: setup says why."""
+    servers = [want for want in target.wants if want.key]
+    try:
+        text = settings_files.read(target.path) if servers else None
+        return bool(text and edit.current(text, servers[0], target.style))
+    except (OneiroError, Trouble):
+        return False
 
 
 def install(
@@ -191,6 +213,7 @@ def _report(
     return {
         "schema": 1,
         "client": name,
+        "hooks": list(CLIENTS[name].hooks),
         "removed": removed,
         "dry_run": dry_run,
         "files": [
@@ -219,9 +242,13 @@ def _carried_out(
 def _planned(target: Target, leaves: bool, written: Written) -> Edit:
     path = target.path
     before = settings_files.read(path)
+    known = written.get(path) if target.style == "whole" or target.content else None
+    made = target.style == "json" and bool(target.content) and before in (None, known)
     try:
-        if target.style == "whole":
-            after = _whole(target, leaves, before, written.get(path))
+        if made:  # not there, or as we made it
+            after = None if leaves else target.content
+        elif target.style == "whole":
+            after = _whole(target, leaves, before, known)
         elif target.style == "block" and leaves:
             after = settings_files.without_block(before, target.content)
         elif target.style == "block":
@@ -234,7 +261,7 @@ def _planned(target: Target, leaves: bool, written: Written) -> Edit:
         text = f"{path}: line {error.line}, column {error.column}: {error}"
         hint = "Correct it there (or move the file away) and run setup again."
         raise ForeignFile(text, kept="No file was changed.", hint=hint) from error
-    return Edit(target, before, after)
+    return Edit(target, before, after, made or target.style == "whole")
 
 
 def _whole(target: Target, leaves: bool, before: str | None, known: str | None) -> str | None:
@@ -270,13 +297,12 @@ def _written(change: Edit, leaves: bool, written: Written) -> Edit:
     for _ in range(_TRIES):
         try:
             with settings_files.held(change.path) if change.target.locked else nullcontext():
-                whole = change.target.style == "whole"
-                fresh = whole and change.before is None and change.after is not None
+                fresh = change.whole and change.before is None and change.after is not None
                 if fresh:
                     written.put(change.path, change.after)  # first: a note alone does no harm
                 if change.before != change.after:
                     settings_files.write(change.path, change.before, change.after)
-                    if whole and not fresh:
+                    if (change.whole or (leaves and change.target.content)) and not fresh:
                         written.put(change.path, None if leaves else change.after)
             return change
         except settings_files.ChangedError:

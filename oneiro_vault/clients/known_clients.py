@@ -4,7 +4,9 @@ arguments alone, so that each can be asked from anywhere."""
 
 from __future__ import annotations
 
+import json
 import shlex
+import shutil
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from oneiro_vault.clients.edit import Want, hooks, server
+from oneiro_vault.clients.edit import HOOKS, NAME, Want, hooks, server
 
 
 @dataclass(frozen=True)
@@ -60,18 +62,22 @@ class Ours:
         """The command line of the MCP server."""
         return [*self.program, "mcp", "--vault", self.vault]
 
+    def hook(self, event: str) -> list[str]:
+        """The command line of the hook for one of our events."""
+        return [*self.program, "hook", event, "--vault", self.vault]
+
 
 @dataclass(frozen=True)
 class Target:
-    """One settings file: how it is written (json, jsonc, toml, whole, block), what of ours belongs
-    in it, and whether its program locks it to write."""
+    """One settings file: how it is written (json, jsonc, toml, yaml, whole, block), what of ours
+    belongs in it, and whether its program locks it to write."""
 
     path: Path
     style: str
     wants: tuple[Want, ...] = ()
     locked: bool = False
     content: str = ""
-    """Of a file that is wholly ours (`whole`)."""
+    """Of a file that is wholly ours (`whole`), or that is not there before."""
     values: Mapping[str, Any] = field(default_factory=dict)
     """Of the block in our own settings (`block`)."""
 
@@ -88,6 +94,24 @@ class Client:
     next: Sequence[str]
     judge: str = ""
     """The program among `judges.command` that it is."""
+    hooks: Sequence[str] = ()
+    """What its hooks do: `start` (orientation), `prompt` (memories), `capture`."""
+    programs: Sequence[str] = ()
+    """Names under which it may be found on the PATH."""
+
+    def found(self, machine: Machine) -> str:
+        """Where this machine shows that the client is there: its program, or the folder with its
+        settings; "" when neither is."""
+        for program in self.programs:
+            if path := shutil.which(program, path=machine.env.get("PATH", "")):
+                return path
+        for target in self.targets(machine, Ours(("oneiro",), "")):
+            folder = target.path.parent
+            if target.path.exists():
+                return str(target.path)
+            if folder != machine.home and folder.is_dir():
+                return str(folder)
+        return ""
 
 
 def _claude_code(machine: Machine, ours: Ours) -> list[Target]:
@@ -131,6 +155,79 @@ def _opencode(machine: Machine, ours: Ours) -> list[Target]:
     return [Target(path, "jsonc", (Want(("mcp",), entry),))]
 
 
+def _gemini(machine: Machine, ours: Ours) -> list[Target]:
+    """Its hooks have names of their own, and milliseconds."""
+    events = {"SessionStart": "SessionStart", "BeforeAgent": "UserPromptSubmit"}
+    wants = [Want(("mcpServers",), server(ours.mcp))]
+    for event, name in events.items():
+        hook: dict[str, object] = {"type": "command", "command": shlex.join(ours.hook(name))}
+        hook |= {"name": NAME, "timeout": 1000 * HOOKS[name]}
+        wants.append(Want(("hooks", event), {"hooks": [hook]}, ""))
+    return [Target(_gemini_folder(machine) / "settings.json", "jsonc", tuple(wants))]
+
+
+def _cursor(machine: Machine, ours: Ours) -> list[Target]:
+    folder = machine.home / ".cursor"
+    hook = {"command": shlex.join(ours.hook("SessionStart"))}
+    return [
+        Target(folder / "mcp.json", "jsonc", (Want(("mcpServers",), server(ours.mcp)),)),
+        _hooks_file(folder / "hooks.json", Want(("hooks", "sessionStart"), hook, "")),
+    ]
+
+
+def _copilot(machine: Machine, ours: Ours) -> list[Target]:
+    folder = machine.named("COPILOT_HOME") or machine.home / ".copilot"
+    entry = {"type": "local"} | server(ours.mcp, tools=["*"])
+    command = shlex.join(ours.hook("SessionStart"))
+    seconds = HOOKS["SessionStart"]
+    hook: dict[str, object] = {"type": "command", "bash": command, "timeoutSec": seconds}
+    return [
+        Target(folder / "mcp-config.json", "jsonc", (Want(("mcpServers",), entry),)),
+        _hooks_file(folder / "hooks" / "oneiro.json", Want(("hooks", "sessionStart"), hook, "")),
+    ]
+
+
+def _hooks_file(path: Path, want: Want) -> Target:
+    """A file of hooks, which its client reads only with a version in it."""
+    made = {"version": 1, "hooks": {want.path[1]: [want.entry]}}
+    text = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+    return Target(path, "json", (want,), content=text)
+
+
+def _zed(machine: Machine, ours: Ours) -> list[Target]:
+    """It keeps to `~/.config` on a Mac, whatever XDG says there."""
+    folder = machine.home / ".config" if machine.platform == "darwin" else machine.config
+    entry = server(ours.mcp, env={})
+    return [Target(folder / "zed" / "settings.json", "jsonc", (Want(("context_servers",), entry),))]
+
+
+def _cline(machine: Machine, ours: Ours) -> list[Target]:
+    """The extension in VS Code and the program for the terminal have a file each; the program's
+    where neither is there yet."""
+    name, wants = "cline_mcp_settings.json", (Want(("mcpServers",), server(ours.mcp)),)
+    storage = machine.application_data / "Code" / "User" / "globalStorage"
+    extension = storage / "saoudrizwan.claude-dev"
+    folder = machine.named("CLINE_DIR") or machine.home / ".cline"
+    both = [Target(extension / "settings" / name, "jsonc", wants)] if extension.is_dir() else []
+    path = machine.named("CLINE_MCP_SETTINGS_PATH") or folder / "data" / "settings" / name
+    if not both or folder.is_dir() or path.exists():
+        both.append(Target(path, "jsonc", wants))
+    return both
+
+
+def _goose(machine: Machine, ours: Ours) -> list[Target]:
+    entry: dict[str, object] = {
+        "name": NAME,
+        "type": "stdio",
+        "enabled": True,
+        "cmd": ours.mcp[0],
+        "args": ours.mcp[1:],
+        "timeout": 300,
+    }
+    path = machine.config / "goose" / "config.yaml"
+    return [Target(path, "yaml", (Want(("extensions",), entry),))]
+
+
 def _claude_folder(machine: Machine) -> Path:
     return machine.named("CLAUDE_CONFIG_DIR") or machine.home / ".claude"
 
@@ -152,11 +249,11 @@ CLIENTS: Final[dict[str, Client]] = {
         ),
         (
             "gemini",
-            _at(lambda machine: _gemini_folder(machine) / "settings.json"),
+            _gemini,
             lambda machine: _gemini_folder(machine) / "skills",
         ),
         ("opencode", _opencode, None),
-        ("cursor", _at(lambda machine: machine.home / ".cursor" / "mcp.json"), None),
+        ("cursor", _cursor, None),
         (
             "vscode",
             _at(
@@ -165,6 +262,19 @@ CLIENTS: Final[dict[str, Client]] = {
                 type="stdio",
             ),
             None,
+        ),
+        (
+            "windsurf",
+            _at(lambda machine: machine.home / ".codeium" / "windsurf" / "mcp_config.json"),
+            None,
+        ),
+        ("zed", _zed, None),
+        ("cline", _cline, None),
+        ("goose", _goose, None),
+        (
+            "copilot-cli",
+            _copilot,
+            lambda m: (m.named("COPILOT_HOME") or m.home / ".copilot") / "skills",
         ),
     )
 }

@@ -34,10 +34,14 @@ class Place:
 
     def __init__(self, event: Mapping[str, Any], argv: Sequence[str]) -> None:
         self.event = event
+        roots = event.get("workspace_roots")  # Cursor's
         self.cwd = (
-            _text(event.get("cwd")) or os.environ.get("CLAUDE_PROJECT_DIR", "") or os.getcwd()
+            _text(event.get("cwd"))
+            or _text(roots[0] if isinstance(roots, list) and roots else "")
+            or os.environ.get("CLAUDE_PROJECT_DIR", "")
+            or os.getcwd()
         )
-        self.session = _text(event.get("session_id"))
+        self.session = next(filter(None, (_text(event.get(name)) for name in SESSIONS)), "")
         self.marker = markers.find(self.cwd)
         self.root = self._vault(locations.option(argv))
         self.state = locations.state_dir(self.root) if self.root else ""
@@ -111,6 +115,10 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+SESSIONS = ("session_id", "conversation_id", "sessionId")
+"""What clients call a conversation: most, Cursor, Copilot CLI."""
+NAMED = {"BeforeAgent": "UserPromptSubmit", "sessionStart": "SessionStart"}
+"""An event of Gemini CLI, of Cursor -> what we call it."""
 JUDGE = "ONEIRO_JUDGE"
 """Marks a process of ours that asks a model: its conversation gets nothing and is not captured."""
 DEADLINES = {"SessionStart": 1.8, "UserPromptSubmit": 0.8}
@@ -187,7 +195,8 @@ def _read() -> Json:
 def _answer(event: Mapping[str, Any], name: str, argv: Sequence[str], places: list[Place]) -> str:
     """What is to be put into the conversation, "" for nothing. `places` gets where it takes
     place."""
-    if event.get("agent_id") or event.get("hook_event_name", name) != name:
+    called = event.get("hook_event_name", name)
+    if event.get("agent_id") or NAMED.get(str(called), called) != name:
         return ""  # inside a subagent, whose conversation is no conversation with a person
     place = Place(event, argv)
     if not place.root:
@@ -196,7 +205,7 @@ def _answer(event: Mapping[str, Any], name: str, argv: Sequence[str], places: li
     if name == "SessionStart":
         from oneiro_vault.hook.session_start import orientation
 
-        return _context(name, orientation(place))
+        return _context(event, name, orientation(place))
     from oneiro_vault.hook import session_capture
 
     if name == "UserPromptSubmit":
@@ -204,21 +213,25 @@ def _answer(event: Mapping[str, Any], name: str, argv: Sequence[str], places: li
 
         text = memories(place)
         session_capture.count(place)
-        return _context(name, text)
+        return _context(event, name, text)
     session_capture.keep(place, name)
     return ""
 
 
-def _context(event: str, text: str) -> str:
-    """The one form that both clients accept; Codex refuses any other key."""
+def _context(event: Mapping[str, Any], name: str, text: str) -> str:
+    """In the form that the client takes: Cursor's, Copilot CLI's, else the one of all others (Codex
+    refuses any other key)."""
     if not text:
         return ""
     import json
 
-    return json.dumps(
-        {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}},
-        ensure_ascii=False,
-    )
+    called = event.get("hook_event_name", name)
+    said: Json = {"hookSpecificOutput": {"hookEventName": called, "additionalContext": text}}
+    if "conversation_id" in event:
+        said = {"additional_context": text}
+    elif "sessionId" in event:
+        said = {"additionalContext": text}
+    return json.dumps(said, ensure_ascii=False)
 
 
 def _write(text: str) -> None:

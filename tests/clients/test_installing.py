@@ -26,6 +26,20 @@ BEFORE = {
     '"a": {}, },\r\n}\r\n',
     "toml": '# mine\nmodel = "m"  # the good one\n\n[mcp_servers.files]\ncommand = "files"\n\n'
     "[profiles.x]\n# end without a line end",
+    "yaml": "# mine\nGOOSE_MODE: auto  # really\nextensions:\n    developer:\n        type: builtin\n"
+    "\n    # the last one\n    memory: {type: builtin, enabled: true}\nGOOSE_X: |\n  a\n  b",
+}
+EDITS = {
+    "json": ("{", '{"mine": 1, '),
+    "jsonc": ("{", '{"mine": 1, '),
+    "toml": ('model = "m"', 'model = "n"'),
+    "yaml": ("GOOSE_MODE: auto", "GOOSE_MODE: chat"),
+}
+BROKEN = {
+    "json": (b'{\n  "a": 1\n  "b": 2\n}', 3),
+    "jsonc": (b'{\n  "a": 1\n  "b": 2\n}', 3),
+    "toml": (b"a = 1\nb = = 2\n", 2),
+    "yaml": (b"a: 1\nb: [2\nc: 3\n", 3),
 }
 
 
@@ -111,7 +125,7 @@ def test_what_a_person_edits_in_between_stays(place: Place, name: str) -> None:
     place.install(name)
     wanted = {}
     for path, style in place.targets(name):
-        old, new = ('model = "m"', 'model = "n"') if style == "toml" else ("{", '{"mine": 1, ')
+        old, new = EDITS[style]
         path.write_text(path.read_bytes().decode().replace(old, new, 1), newline="")
         wanted[path] = BEFORE[style].replace(old, new, 1).encode()
     place.remove(name)
@@ -149,12 +163,13 @@ def test_a_broken_file_is_refused_by_its_place_and_no_file_is_written(
 ) -> None:
     last, style = place.targets(name)[-1]
     place.fill(name)
-    last.write_bytes(b"a = 1\nb = = 2\n" if style == "toml" else b'{\n  "a": 1\n  "b": 2\n}')
+    text, row = BROKEN[style]
+    last.write_bytes(text)
     before = place.tree()
     for act in (place.install, place.remove):
         with pytest.raises(ForeignFile) as caught:
             act(name)
-        assert f"{last}: line {2 if style == 'toml' else 3}, column " in str(caught.value)
+        assert f"{last}: line {row}, column " in str(caught.value)
         assert place.tree() == before
 
 

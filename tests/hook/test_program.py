@@ -365,3 +365,28 @@ def test_a_vault_cannot_start_processes(vault: Path, monkeypatch: pytest.MonkeyP
     assert at(vault).setting("owner.start") is False
     monkeypatch.setenv("ONEIRO_OWNER_START", "yes")
     assert at(vault).setting("owner.start") is True
+
+
+OTHERS = [
+    ("sessionStart", "SessionStart", "conversation_id", "additional_context"),  # Cursor
+    ("", "SessionStart", "sessionId", "additionalContext"),  # Copilot CLI, which names no event
+]
+
+
+@pytest.mark.parametrize(("called", "event", "session", "key"), OTHERS)
+def test_clients_with_words_of_their_own_are_answered_in_them(
+    talk: Talk, called: str, event: str, session: str, key: str
+) -> None:
+    talk.box.json("--no-daemon", "remember", "--type", "orientation", "Ana builds ferries.")
+    said: dict[str, object] = {session: "s-1", "source": "new"}
+    if called:
+        said |= {"hook_event_name": called, "workspace_roots": [str(talk.place)]}
+    else:
+        said |= {"cwd": str(talk.place)}
+    done = talk.run(event, json.dumps(said).encode())
+    assert (done.returncode, done.stderr) == (0, b"")
+    found = json.loads(done.stdout)
+    assert list(found) == [key]
+    assert "Ana builds ferries." in found[key]
+    again = talk.run(event, json.dumps(said | {"source": "resume"}).encode())
+    assert again.stdout == b"", "the conversation is known by its name"

@@ -47,6 +47,18 @@ def test_a_relevant_prompt_gets_the_memory_and_only_once(talk: Talk) -> None:
     assert BOAT in talk("UserPromptSubmit", prompt=ASKED)
 
 
+@pytest.mark.slow
+def test_gemini_asks_before_its_agent_and_is_answered_by_that_name(talk: Talk) -> None:
+    said = {"session_id": talk.session, "cwd": str(talk.place), "prompt": ASKED}
+    said |= {"hook_event_name": "BeforeAgent", "timestamp": "2026-11-26T10:00:00Z"}
+    wrong = talk.run("SessionStart", json.dumps(said).encode())
+    assert wrong.stdout == b"", "another event than the command line names"
+    done = talk.run("UserPromptSubmit", json.dumps(said).encode())
+    found = json.loads(done.stdout)["hookSpecificOutput"]
+    assert found["hookEventName"] == "BeforeAgent"
+    assert BOAT in found["additionalContext"]
+
+
 @pytest.mark.parametrize("source", ["clear", "compact", "startup"])
 def test_a_new_context_may_get_it_again(talk: Talk, source: str) -> None:
     assert BOAT in talk("UserPromptSubmit", prompt=ASKED)

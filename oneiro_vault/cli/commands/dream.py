@@ -230,8 +230,8 @@ NOTHING: Final = "Nothing waits for review."
 def review_(
     face: Face, ids: tuple[str, ...], listed: bool, accept: bool, reject: bool, reason: str | None
 ) -> Output:
-    """Decide what loops propose: one by one in a terminal (accept, reject, edit, all of a kind),
-    or with the options below."""
+    """Decide what loops propose: on a full screen (`?` shows its keys), one by one where a terminal
+    cannot show one (TERM=dumb), or with the options below."""
     if listed + accept + reject > 1:
         raise click.UsageError("Give one of --list, --accept, --reject.")
     if ids and not (accept or reject):
@@ -250,9 +250,23 @@ def review_(
     face.at_home()
     if face.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return Output("\n\n".join(shown(row, face.style) for row in found["proposals"]), found)
-    return Output(
-        Sitting(face.ops, *terminal(face), face.style).run(found["proposals"]), face.ops.review()
-    )
+    if face.request.env.get("TERM", "dumb") == "dumb":
+        sitting = Sitting(face.ops, *terminal(face), face.style)
+        return Output(sitting.run(found["proposals"]), face.ops.review())
+    return Output(full_screen(face, "review"), face.ops.review())
+
+
+def full_screen(
+    face: Face, place: str, query: str = "", filters: Mapping[str, Any] | None = None
+) -> str:
+    """Run the full-screen program, begun at review or search; what is to be said at its end."""
+    from oneiro_vault.cli.screens.base import Twin
+    from oneiro_vault.cli.screens.review_screen import ReviewScreen
+    from oneiro_vault.cli.screens.search_screen import SearchScreen
+
+    face.quiet()
+    places = {"review": ReviewScreen, "search": lambda: SearchScreen(query, filters)}
+    return Twin(face.ops, terminal(face)[2], places, place).run() or ""
 
 
 def _some(ids: Sequence[str]) -> Sequence[str]:
@@ -295,6 +309,16 @@ def done(found: Mapping[str, Any], style: Style) -> Output:
     return Output(
         "\n".join(text), found, code=1 if found.get("stale") and not found.get("accepted") else 0
     )
+
+
+def to_edit(row: answers.Proposal) -> tuple[str, str]:
+    """Path and text of the note a proposal is about (one that stays in force). Raises
+    InvalidInput."""
+    changes = [change for change in row["changes"] if change["text"]]
+    changes.sort(key=lambda one: (not one["is_new"], not one["words"], "status" in one["keys"]))
+    if not changes:
+        raise InvalidInput("there is no text to edit", hint="Accept or reject it.")
+    return changes[0]["path"], changes[0]["text"]
 
 
 KEYS: Final = "[a]ccept  [r]eject  [e]dit  accept all of this [k]ind  [s]kip  [q]uit"
@@ -380,14 +404,9 @@ class Sitting:
         return True
 
     def _edited(self, row: answers.Proposal) -> bool:
-        """The note it is about (one that stays in force), as the person has it, is accepted in its
-        place."""
-        changes = [change for change in row["changes"] if change["text"]]
-        changes.sort(key=lambda one: (not one["is_new"], not one["words"], "status" in one["keys"]))
-        if not changes:
-            raise InvalidInput("there is no text to edit", hint="Accept or reject it.")
-        text = self._edit(changes[0]["text"])
-        return self._accept([row["id"]], {changes[0]["path"]: text})
+        """The note it is about, as the person has it, is accepted in its place."""
+        path, text = to_edit(row)
+        return self._accept([row["id"]], {path: self._edit(text)})
 
     def _tell(self, found: Mapping[str, Any]) -> None:
         for kind in ("accepted", "rejected", "stale"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -23,7 +24,7 @@ from oneiro_vault.errors import InvalidInput, shown
 
 
 @command("recall")
-@click.argument("query", nargs=-1, required=True)
+@click.argument("query", nargs=-1)
 @click.option("-k", type=int, help="How many rows at most.")
 @click.option("--type", "types", multiple=True, help="Only this type; repeatable.")
 @click.option("--tag", "tags", multiple=True, help="Only with this tag; repeatable.")
@@ -42,6 +43,12 @@ from oneiro_vault.errors import InvalidInput, shown
 )
 @click.option("--explain", is_flag=True, help="Show the score and what it is made of.")
 @click.option("--fast", is_flag=True, help="Do not wait for the embedding model.")
+@click.option(
+    "-i",
+    "--interactive",
+    is_flag=True,
+    help="Search as you type, on a full screen (`?` shows its keys).",
+)
 def recall_(
     face: Face,
     query: tuple[str, ...],
@@ -57,31 +64,45 @@ def recall_(
     history: bool,
     explain: bool,
     fast: bool,
+    interactive: bool,
 ) -> Output:
     """Find memories by meaning and by words.
 
     What stands in quotation marks, or four words and more that ask nothing, is looked for as it
     stands, too: notes that have it come first.
     """
-    found = face.ops.recall(
-        query=" ".join(query),
-        k=k,
-        type=list(types),
-        tag=list(tags),
-        entity=entity,
-        project=project,
-        since=since,
-        until=until,
-        as_of=as_of,
-        valid_at=valid_at,
-        history=history,
-        explain=explain,
-        fast=fast,
-    )
+    asked: dict[str, Any] = {
+        "k": k,
+        "type": list(types),
+        "tag": list(tags),
+        "entity": entity,
+        "project": project,
+        "since": since,
+        "until": until,
+        "as_of": as_of,
+        "valid_at": valid_at,
+        "history": history,
+    }
+    if interactive:
+        return _typed(face, " ".join(query), asked)
+    if not query:
+        raise click.UsageError("Missing argument 'QUERY...'.", click.get_current_context())
+    found = face.ops.recall(query=" ".join(query), explain=explain, fast=fast, **asked)
     text = (
         render.rows(found["results"], face.style, explain, " ".join(query)) or "no relevant memory"
     )
     return Output("\n".join([*render.heading(found, face.style), text]), found, render.gaps(found))
+
+
+def _typed(face: Face, query: str, asked: Mapping[str, Any]) -> Output:
+    """Search as it is typed; the question and the filters of the command line are the first."""
+    face.at_home()
+    if face.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        text = "-i wants a person's terminal"
+        raise InvalidInput(text, hint="`oneiro recall QUERY` answers anywhere.")
+    from oneiro_vault.cli.commands.dream import full_screen
+
+    return Output(full_screen(face, "search", query, asked))
 
 
 @command("show")

@@ -5,22 +5,23 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from oneiro_vault.capture import markers, transcripts
+from oneiro_vault.cli import terminal
 from oneiro_vault.cli.context import Face, decode, from_stdin
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.main import merge
-from oneiro_vault.cli.output import Output, Style, line
+from oneiro_vault.cli.output import Output, Style, error_text, line, settled
 from oneiro_vault.core.conversation.captures import FILE
 from oneiro_vault.core.memory import epoch
-from oneiro_vault.errors import InvalidInput, NotFound, VaultNotFound
+from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, VaultNotFound
 
 
 @command("capture")
@@ -168,11 +169,14 @@ def merge_driver_(face: Face, base: str, ours: str, theirs: str, path: str) -> O
     return Output("", {"schema": 1, "path": path}, code=merge((base, ours, theirs, path)))
 
 
-CLIENTS = ("claude-code", "codex", "claude-desktop", "gemini", "opencode", "cursor", "vscode")
+CLIENTS = (
+    "claude-code", "codex", "claude-desktop", "gemini", "opencode", "cursor", "vscode",
+    "windsurf", "zed", "cline", "goose", "copilot-cli",
+)  # fmt: skip
 
 
 @command("setup")
-@click.argument("client", type=click.Choice(CLIENTS), metavar="CLIENT")
+@click.argument("client", type=click.Choice(CLIENTS), metavar="[CLIENT]", required=False)
 @click.option(
     "--remove",
     is_flag=True,
@@ -196,7 +200,7 @@ CLIENTS = ("claude-code", "codex", "claude-desktop", "gemini", "opencode", "curs
 @click.option("--dry-run", is_flag=True, help="Show the change as a diff and write nothing.")
 def setup_(
     face: Face,
-    client: str,
+    client: str | None,
     remove: bool,
     judge: str | None,
     no_judge: bool,
@@ -206,33 +210,106 @@ def setup_(
     """Connect Claude Code, Codex or another CLIENT to the vault: its MCP server, hooks and skills
     where the program has them. At a terminal it asks who judges and where conversations are
     captured, unless options say so. CLIENT is claude-code, codex, claude-desktop, gemini, opencode,
-    cursor or vscode."""
+    cursor, vscode, windsurf, zed, cline, goose or copilot-cli; without one, those that are
+    installed are found, and at a terminal asked about one by one."""
     face.at_home()
+    given = Given(remove, "no" if no_judge else judge, capture, dry_run)
+    return _one(face, client, given) if client else _all(face, given)
+
+
+class Given(NamedTuple):
+    """What the command line says beside the client."""
+
+    remove: bool
+    judge: str | None
+    capture: str | None
+    dry_run: bool
+
+
+def _one(face: Face, client: str, given: Given) -> Output:
     from oneiro_vault import app
 
     here = Path(face.request.cwd)
     folder = None
-    if capture not in (None, "no"):
-        folder = here if capture == "here" else here / Path(str(capture)).expanduser()
-    asks = not (remove or dry_run or face.json) and sys.stdin.isatty() and sys.stdout.isatty()
+    if given.capture not in (None, "no"):
+        named = Path(str(given.capture)).expanduser()
+        folder = here if given.capture == "here" else here / named
+    asks = not (given.remove or given.dry_run) and _talks(face)
     found = app.setup_client(
         client,
-        None if remove else _vault(face),
+        None if given.remove else _vault(face),
         face.request.env,
-        judge="no" if no_judge else judge,
+        judge=given.judge,
         capture=folder,
-        offer=here if capture is None else None,
+        offer=here if given.capture is None else None,
         ask=_confirmed if asks else None,
-        dry_run=dry_run,
+        dry_run=given.dry_run,
     )
     broken = [check for check in found["checks"] if not check["ok"]]
     diffs = "".join(file["diff"] for file in found["files"]) or "Nothing would change."
-    told = diffs if dry_run else _told(found, markers.find(str(folder or here)), face.style)
+    told = diffs if given.dry_run else _told(found, markers.find(str(folder or here)), face.style)
     return Output(told, found, code=1 if broken else 0)
 
 
-def _confirmed(question: str) -> bool:
-    return click.confirm(line(question), default=True, err=True)
+NONE_FOUND = "No client was found on this machine. `oneiro setup --help` names those it knows."
+
+
+def _all(face: Face, given: Given) -> Output:
+    """The clients of this machine: listed, and where a person can be asked, set up one by one."""
+    from oneiro_vault import app
+
+    rows = app.find_clients(face.request.env)
+    data: dict[str, Any] = {"schema": 1, "clients": rows}
+    if not rows:
+        return Output(NONE_FOUND, data)
+    if not _talks(face):
+        return Output("\n".join(_listed(row, face.style, given) for row in rows), data)
+    if not given.remove:
+        _vault(face)  # a vault that is not there is said before the first question
+    listed = "\n".join(_listed(row, face.style, given) for row in rows)
+    terminal.emit(terminal.ERR, terminal.encode(settled(listed) + "\n\n"))
+    wanted = [row for row in rows if _wanted(row, given)]
+    done = [_tried(face, row, given) for row in wanted]
+    text = "\n\n".join(one.text for one in done) or "Nothing was changed."
+    return Output(text, data | {"setups": [one.data for one in done]}, code=_worst(done))
+
+
+def _worst(done: Sequence[Output]) -> int:
+    return max((one.code for one in done), default=0)
+
+
+def _wanted(row: Mapping[str, Any], given: Given) -> bool:
+    if given.remove:
+        return bool(row["set_up"]) and _confirmed(f"Take our entries out of {row['title']}?")
+    again = " again" if row["set_up"] else ""
+    return _confirmed(f"Set up {row['title']}{again}?", default=not row["set_up"])
+
+
+def _tried(face: Face, row: Mapping[str, Any], given: Given) -> Output:
+    """One client; what is wrong with it does not keep the others from being set up."""
+    title = face.style(line(row["title"]), "bold")
+    try:
+        done = _one(face, row["client"], given)
+    except OneiroError as error:
+        problem = {"client": row["client"], "error": error.to_dict()}
+        return Output(f"{title}\n{error_text(error)}".rstrip(), problem, code=error.exit_code)
+    return Output(f"{title}\n{done.text}", done.data, code=done.code)
+
+
+def _listed(row: Mapping[str, Any], style: Style, given: Given) -> str:
+    """`Codex   set up   /home/…   oneiro setup codex`."""
+    mark = style("set up    ", "green") if row["set_up"] else "not set up"
+    command = f"oneiro setup {row['client']}{' --remove' if given.remove else ''}"
+    where = style(line(row["found"]), "dim")
+    return f"{line(row['title']):<15} {mark}  {command:<28} {where}"
+
+
+def _talks(face: Face) -> bool:
+    return not face.json and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _confirmed(question: str, default: bool = True) -> bool:
+    return click.confirm(line(question), default=default, err=True)
 
 
 def _vault(face: Face) -> Path:
@@ -268,11 +345,11 @@ def _state(found: Mapping[str, Any], marker: markers.Marker) -> list[str]:
     """What is on, what is not, and the command for it. `marker`: what decides about captures
     here."""
     again = f"oneiro setup {found['client']}"
-    hooks = found["client"] in ("claude-code", "codex")
+    hooks = found["hooks"]
     skills = any(file["path"].endswith("SKILL.md") for file in found["files"])
     judge = found["judge"]
-    if not hooks:
-        capture = "off: this client has no hooks"
+    if "capture" not in hooks:
+        capture = "off: no hook of this client tells what was said"
     elif marker.allows:
         capture = f"on below {line(str(Path(marker.path).parent))}"
     elif marker.path:
@@ -280,7 +357,8 @@ def _state(found: Mapping[str, Any], marker: markers.Marker) -> list[str]:
     else:
         capture = f"off in this folder: {again} --capture here"
     answers = all(check["ok"] for check in found["checks"])
-    starts = "on: orientation at the start, memories with a prompt"
+    told = {"start": "orientation at the start", "prompt": "memories with a prompt"}
+    starts = "on: " + ", ".join(told[name] for name in hooks if name in told)
     return [
         f"tools     {'on' if answers else 'off: the server does not answer'}",
         f"hooks     {starts if hooks else 'off: this client has none'}",

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import oneiro_vault
+from oneiro_vault.cli.commands import guides
+from oneiro_vault.cli.group import COMMANDS
 from oneiro_vault.settings.definitions import SETTINGS
 from tests.box import ENTRY, Box, until_closed
 
@@ -50,3 +55,54 @@ def test_a_guide_is_paged_at_a_terminal(fresh: Box) -> None:
     said = until_closed(ours)
     assert child.wait(timeout=60) == 0, said
     assert b"oneiro clone" in said
+
+
+def test_the_manual_page_has_every_command_and_no_text_is_taken_for_a_request(box: Box) -> None:
+    page = box.ok("help", "--man")
+    assert page == guides.manual()
+    for name in COMMANDS:
+        assert f"\n.SS oneiro {name.replace('-', chr(92) + '-')}" in page
+    requests = {line.split()[0] for line in page.splitlines() if line[:1] in (".", "'")}
+    assert requests == {".TH", ".SH", ".SS", ".PP", ".TP", ".B"}
+    assert guides._roff(".so /etc/passwd\n'x \\b") == r"\&.so /etc/passwd 'x \eb"
+
+
+@pytest.mark.skipif(not shutil.which("groff"), reason="groff is not installed here")
+def test_the_manual_page_is_roff_without_a_warning() -> None:
+    command = ["groff", "-man", "-Tutf8", "-ww", "-z"]
+    done = subprocess.run(command, input=guides.manual().encode(), capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+SCRIPTS = {
+    "bash": '''eval "$(oneiro completion bash)"
+COMP_WORDS=(%s) COMP_CWORD=$((${#COMP_WORDS[@]}-1))
+_oneiro_completion oneiro >/dev/null 2>&1; echo "${COMPREPLY[@]}"''',
+    "zsh": """autoload -Uz compinit; compinit -u -D; source <(oneiro completion zsh)
+compadd() { shift; print -r -- ${(P)${@[-1]}} "$@"; }; _describe() { print -r -- "${(P@)3}"; }
+words=(%s); CURRENT=$#words; _oneiro_completion""",
+    "fish": '''oneiro completion fish | source; complete -C"%s"''',
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_a_real_shell_completes_commands_ids_topics_and_formats(owned: Box, shell: str) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed here")
+    ident = owned.init().remember("The boat is called Petrel.")["id"]
+    program = owned.folder / "oneiro"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m oneiro_vault "$@"\n')
+    program.chmod(0o755)
+    where = f"oneiro --vault {owned.vault}"
+    for words, wanted in (
+        (f"{where} resto", "restore"),
+        (f"{where} show {ident[:3]}", ident[:8]),
+        ("oneiro help sy", "sync"),
+        (f"{where} graph Ana --format can", "canvas"),
+        ("oneiro setup wind", "windsurf"),
+    ):
+        env = owned.env | {"PATH": f"{owned.folder}:{os.environ['PATH']}"}
+        command = [shell, "-c", SCRIPTS[shell] % words]
+        done = subprocess.run(command, env=env, cwd=owned.folder, capture_output=True, timeout=60)
+        assert wanted in done.stdout.decode(), (words, done)

@@ -186,7 +186,7 @@ def test_a_client_is_set_up_checked_by_a_real_round_trip_and_given_back(fresh: B
     before = path.read_bytes()
     found = fresh.json("setup", "cursor")
     assert found["schema"] == 1
-    assert [file["change"] for file in found["files"]] == ["edited", "created"]
+    assert [file["change"] for file in found["files"]] == ["edited", "created", "created"]
     settings = (home(fresh) / ".config/oneiro/config.toml").read_text()
     assert '"mcp.tools" = "dreams"' in settings, "questions wait for the connected model"
     assert found["files"][0]["diff"] == "", (
@@ -201,6 +201,8 @@ def test_a_client_is_set_up_checked_by_a_real_round_trip_and_given_back(fresh: B
     again = fresh.ok("setup", "cursor")
     assert again.startswith("unchanged")
     assert "the configured server answered: oneiro-vault" in again
+    assert "hooks     on: orientation at the start\n" in again
+    assert "capture   off: no hook of this client tells what was said\n" in again
     assert "undo      oneiro setup cursor --remove" in again
     assert "edited" in fresh.ok("setup", "cursor", "--remove")
     assert path.read_bytes() == before
@@ -233,7 +235,6 @@ def test_a_broken_file_is_refused_with_its_place(fresh: Box) -> None:
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (["setup"], 2, "Missing argument"),
         (["setup", "emacs"], 2, "'emacs' is not one of 'claude-code', 'codex'"),
         (["setup", "cursor"], 5, "is no vault"),
     ],
@@ -261,6 +262,47 @@ def test_a_path_that_no_settings_file_can_hold_is_refused(fresh: Box) -> None:
 
 def test_every_client_of_the_table_can_be_named() -> None:
     assert tuple(CLIENTS) == programs.CLIENTS
+
+
+def clients_here(box: Box) -> None:
+    """Cursor and Goose are on this machine, the one by its folder, the other by its program."""
+    (home(box) / ".cursor").mkdir()
+    folder = box.folder / "programs"
+    folder.mkdir()
+    (folder / "goose").write_text("#!/bin/sh\n")
+    (folder / "goose").chmod(0o755)
+    box.env["PATH"] = f"{folder}:/usr/bin:/bin"
+
+
+def test_without_a_client_those_of_this_machine_are_listed_with_their_commands(fresh: Box) -> None:
+    fresh.env["PATH"] = "/usr/bin:/bin"
+    assert fresh.ok("setup") == f"{programs.NONE_FOUND}\n"
+    clients_here(fresh)
+    listed = fresh.ok("setup").splitlines()
+    assert [row.split()[0] for row in listed] == ["Cursor", "Goose"]
+    assert all("not set up  oneiro setup" in row for row in listed)
+    fresh.init()
+    fresh.ok("setup", "goose")
+    assert "set up      oneiro setup goose " in fresh.ok("setup")
+    assert "oneiro setup goose --remove " in fresh.ok("setup", "--remove")
+    rows = fresh.json("setup")["clients"]
+    assert [(row["client"], row["set_up"]) for row in rows] == [("cursor", False), ("goose", True)]
+    assert not list((home(fresh) / ".cursor").iterdir()), "a list changes nothing"
+
+
+def test_without_a_client_a_person_is_asked_about_each(fresh: Box) -> None:
+    fresh.init()
+    clients_here(fresh)
+    (home(fresh) / ".cursor" / "mcp.json").write_text("{ broken")
+    box = Box(fresh.folder, fresh.env, fresh.vault)
+    code, screen = at_a_terminal(box, "setup", typed={"Set up Cursor?": "y", "Set up Goose?": ""})
+    assert code == 2, screen
+    assert "mcp.json: line 1, column 3" in screen, "what is wrong with one is said"
+    assert "the configured server answered: oneiro-vault" in screen, "and the others are set up"
+    assert str(fresh.vault) in (home(fresh) / ".config/goose/config.yaml").read_text()
+    code, screen = at_a_terminal(box, "setup", "--remove", typed={"entries out of Goose?": "y"})
+    assert (code, "Cursor?" in screen) == (0, False), screen
+    assert not (home(fresh) / ".config/goose").exists()
 
 
 def test_removing_needs_no_vault(fresh: Box) -> None:
