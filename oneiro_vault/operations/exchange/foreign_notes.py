@@ -3,7 +3,6 @@ anybody's words."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -142,9 +141,8 @@ def _same(known: Memory, body: str) -> bool:
 def _path(house: House, note: Note, meta: Mapping[str, object], own: bool) -> str:
     """Where it stood, if a note can stand there and none does; else where its kind is filed."""
     usual = _usual(meta)
-    try:  # a person's own name (`What is it?`) stays where this system takes it: links have it
-        named = note_path(note.path) if note.path else usual
-        wanted = portable(named) if os.name == "nt" else named
+    try:
+        wanted = portable(note_path(note.path)) if note.path else usual
     except (UnsafePath, OneiroError):
         return usual
     free = own or house.index.by_path(wanted) is None

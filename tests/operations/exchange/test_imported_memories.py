@@ -168,12 +168,17 @@ def test_the_vault_as_a_zip_is_the_same_vault(call: Call, vault: Path, tmp_path:
     assert call("import_", path=str(path))["notes"]["known"] == 3
 
 
-def test_a_name_that_not_every_system_takes_stays_where_this_one_does(
+def test_a_name_that_not_every_system_takes_is_near_it_and_links_find_it(
     call: Call, root: Path, tmp_path: Path
 ) -> None:
+    odd = ("a: b/x?.md", "con.md", "dots. .md", "tail..md", 'q"*|<>.md')
     files = {"Why red?.md": "So it is seen.", "b.md": "See [[Why red?]]."}
-    call("import_", path=str(folder(tmp_path / "ledger", files)))
-    assert (root / "ledger notes/Why red?.md").exists()
+    files |= {name: f"This is {name}." for name in odd}
+    found = call("import_", path=str(folder(tmp_path / "ledger", files)))
+    assert (found["notes"]["new"], found["skipped"]) == (7, 0)
+    there = root / "ledger notes"
+    assert (there / "Why red.md").exists()
+    assert len([*there.rglob("*.md")]) == 7
     assert [edge["relation"] for edge in call("graph", name="Why red?")["edges"]] == ["mentions"]
 
 
