@@ -135,6 +135,38 @@ def test_a_note_that_somebody_moved_here_is_still_that_note(
     assert not (root / "Petrel/Ada Lane.md").exists()
 
 
+@pytest.mark.parametrize("name", ["Marina/Berth 7.md", "Harbour/Berth seven.md"])
+def test_a_note_that_was_moved_or_renamed_there_is_here_too(
+    app: App, call: Call, root: Path, vault: Path, name: str
+) -> None:
+    (vault / name).parent.mkdir(exist_ok=True)
+    (vault / "Harbour/Berth 7.md").rename(vault / name)
+    assert call("import_", path=str(vault))["notes"]["grown"] == 1
+    assert not (root / "Petrel/Harbour/Berth 7.md").exists()
+    assert text(root, f"Petrel/{name}").endswith(BERTH.split("---\n", 2)[2])
+    active = [row.path for row in rows(app, "import:obsidian") if row.status == "active"]
+    assert sorted(active) == sorted(
+        [f"Petrel/{name}", "Petrel/Ada Lane.md", "Petrel/Daily/2024-05-01.md"]
+    )
+    assert call("import_", path=str(vault))["notes"]["known"] == 3
+    (vault / name).write_text(BERTH + "There is a crane.\n")
+    assert call("import_", path=str(vault))["notes"]["grown"] == 1
+    assert text(root, f"Petrel/{name}").endswith("There is a crane.\n")
+    call("undo", source="import:obsidian")
+    assert rows(app, "import:obsidian") == []
+
+
+def test_a_copy_and_the_same_words_in_another_vault_move_nothing(
+    app: App, call: Call, root: Path, vault: Path, tmp_path: Path
+) -> None:
+    (vault / "Copy of Ada.md").write_text("She surveys boats.")
+    other = folder(tmp_path / "Work", {".obsidian/x": "", "Lane.md": "She surveys boats."})
+    assert call("import_", path=str(vault))["notes"]["new"] == 1
+    assert call("import_", path=str(other))["notes"]["new"] == 1
+    active = [row for row in rows(app, "import:obsidian") if row.status == "active"]
+    assert len(active) == 5
+
+
 def test_what_a_person_changed_here_is_not_written_over(
     app: App, call: Call, root: Path, vault: Path
 ) -> None:
