@@ -73,11 +73,14 @@ def _databases(archive: Archive) -> list[str]:
 
 
 def _is_database(archive: Archive, name: str) -> bool:
+    """By its own name, so that it is not copied for this, else by its tables."""
+    if PurePosixPath(name).stem == "claude-mem":
+        return True
     try:
         with _Database(archive, name) as store:
             return {"sdk_sessions", "observations"} <= store.tables
     except InvalidInput:
-        return PurePosixPath(name).stem == "claude-mem"
+        return False
 
 
 def _read(archive: Archive) -> Iterator[Record]:

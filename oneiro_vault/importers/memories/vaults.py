@@ -38,6 +38,8 @@ _COPY: Final = re.compile(
 _FIELD: Final = re.compile(r"(?m)^[ \t]*(?:[-*+][ \t]+)?([A-Za-z][\w -]{0,30})::[ \t]+(\S.*)$")
 _FIELDS_IN: Final = 3000
 """Characters of a body in which the `key:: value` lines about the note itself stand."""
+_ODD: Final = re.compile(r'[<>:"|?*\\\x00-\x1f\x7f]+')
+_RESERVED: Final = re.compile(r"(?i)(?:con|prn|aux|nul|(?:com|lpt)[0-9])(?:\..*)?")
 _OWN: Final = "oneiro.toml"
 _OURS: Final = frozenset(("attachments", "ledger", "dreams"))
 """Folders of a vault of ours in which no notes stand."""
@@ -86,8 +88,9 @@ class Given:
 
     def path(self, name: str) -> str:
         """Where it may stand below one folder: as in its vault, with a number at a clash."""
-        whole = PurePosixPath(self._folder, composed(name))
-        stem = str(whole.with_suffix("") if whole.suffix.lower() in _ENDINGS else whole)
+        bare = name[: -len(PurePosixPath(name).suffix)] if is_note(name) else name
+        parts = f"{self._folder}/{composed(bare)}".split("/")
+        stem = "/".join(map(_portable, parts))
         chosen, number = f"{stem}.md", 1
         while twin_key(chosen) in self._paths:
             number += 1
@@ -255,6 +258,13 @@ def left_out(archive: Archive, taken: Collection[str] = ()) -> Iterator[Skipped]
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.most_common(6))
         why = f"what is no note and shown by none is not taken ({kinds})"
         yield Skipped("attachments", f"{why}; links to it stay as they are written")
+
+
+def _portable(part: str) -> str:
+    """A name as every system can hold it: `Why red?` is called `Why red`. Links from notes here
+    find it by its title."""
+    kept = _ODD.sub("-", part).rstrip(" .-") if _ODD.search(part) else part.rstrip(" .")
+    return f"{kept}_" if _RESERVED.fullmatch(kept) else kept or "_"
 
 
 def _key(name: str) -> str:

@@ -16,6 +16,7 @@ from oneiro_vault.core.conversation.captures import CLIENT, FILE, KIND, OWN
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.memory import EPISODIC
 from oneiro_vault.importers.records import Conversation, Turn
+from oneiro_vault.vault.change import Change, Remove, Write
 
 SEEN: Final = "turns"
 """Key of the frontmatter that names the messages in an imported episode, `MARK` characters each:
@@ -48,9 +49,16 @@ class File:
     """The whole file, where it is not made of the others."""
     partner: str = ""
     """Id of the file without which this one is not written."""
+    gone: bool = False
+    """It is taken away instead."""
 
-    def compose(self) -> bytes:
-        """The whole file. Raises InvalidInput for what no note can hold."""
+    def change(self) -> Change:
+        """What is to be done. Raises InvalidInput for what no note can hold."""
+        if self.gone:
+            return Remove(self.path, self.base or "")
+        return Write(self.path, self._whole(), self.base)
+
+    def _whole(self) -> bytes:
         return self.data or yaml_block.encode(yaml_block.compose(self.meta, self.body))
 
 

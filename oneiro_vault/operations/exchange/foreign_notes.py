@@ -3,9 +3,9 @@ anybody's words."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from oneiro_vault.index.base import Row
 from oneiro_vault.operations.exchange.episodes import STATE, File, Manner, identity, shown_date
 from oneiro_vault.operations.remember.drafts import note_path, title_of
 from oneiro_vault.operations.runtime import House
-from oneiro_vault.vault.worktree.files import portable
+from oneiro_vault.vault.worktree.files import portable, twin_key
 
 NEW: Final = "new"
 GROWN: Final = "grown"
@@ -35,7 +35,7 @@ class Plan:
 
     became: str = ""
     file: File | None = None
-    replaced: File | None = None
+    replaced: tuple[File, ...] = ()
     why: str = ""
 
 
@@ -46,8 +46,49 @@ def named(said: Conversation) -> Conversation:
     return replace(said, id=sha256(mark.encode("utf-8", "surrogatepass")).hexdigest()[:24])
 
 
+@dataclass
+class Left:
+    """Notes that came from a folder or a vault and are no more where they came from: one of the
+    same words that is new there was moved or renamed. `names`: what is there now."""
+
+    house: House
+    names: Sequence[str]
+    source: str
+
+    def same(self, note: Note, body: str) -> tuple[Row, bytes, Memory] | None:
+        """The one that a note seems to have been, unless somebody changed it here."""
+        vault, _, place = note.path.partition("/")
+        if twin_key(place) not in self._there:
+            return None
+        row = self._by_words.get((vault, body.strip()))
+        if row is None or self.house.index.by_path(row.path) is None:
+            return None
+        data, known = self.house.load(row)
+        fits = _same(known, body) and not known.superseded_by
+        return (row, data, known) if fits and _untouched(known) else None
+
+    @cached_property
+    def _there(self) -> frozenset[str]:
+        return frozenset(map(twin_key, self.names))
+
+    @cached_property
+    def _by_words(self) -> dict[tuple[str, str], Row]:
+        found: dict[tuple[str, str], Row] = {}
+        for row in self.house.index.list(limit=1_000_000, source=self.source):
+            vault, _, place = row.path.partition("/")
+            if place and twin_key(place) not in self._there:
+                known = self.house.load(row)[1]
+                if not known.superseded_by and STATE in known.extra:
+                    found.setdefault((vault, known.body.strip()), row)
+        return found
+
+
 def planned(
-    house: House, note: Note, manner: Manner, gone: Mapping[str, Mapping[str, Any]]
+    house: House,
+    note: Note,
+    manner: Manner,
+    gone: Mapping[str, Mapping[str, Any]],
+    left: Left,
 ) -> Plan:
     """What is to be done with a note of an export."""
     try:
@@ -64,13 +105,15 @@ def planned(
     there = _newest(house, ident)
     if there is None:
         path = _path(house, note, meta, own)
+        if not own and (former := left.same(note, body)):
+            return _moved(*former, meta, body, path)
         return Plan(NEW, File(ident, path, meta, body))
     row, data, known = there
     state, exported = _said(meta)
     before, then = _said(known.extra)
     if _same(known, body) or (state and state == before) or exported < then:
         return Plan(KNOWN)
-    if own or _state(known.title, known.body) != before:
+    if own or not _untouched(known):
         return _beside(house, row, known, meta, body)
     return _superseding(row, data, known, meta, body, ident)
 
@@ -135,6 +178,11 @@ def _said(meta: Mapping[str, object]) -> tuple[str, float]:
     return words, memories.epoch(date) or 0.0
 
 
+def _untouched(known: Memory) -> bool:
+    """Are its words still those that were imported?"""
+    return _state(known.title, known.body) == _said(known.extra)[0]
+
+
 def _same(known: Memory, body: str) -> bool:
     return known.body.strip() == body.strip()
 
@@ -142,9 +190,8 @@ def _same(known: Memory, body: str) -> bool:
 def _path(house: House, note: Note, meta: Mapping[str, object], own: bool) -> str:
     """Where it stood, if a note can stand there and none does; else where its kind is filed."""
     usual = _usual(meta)
-    try:  # a person's own name (`What is it?`) stays where this system takes it: links have it
-        named = note_path(note.path) if note.path else usual
-        wanted = portable(named) if os.name == "nt" else named
+    try:
+        wanted = portable(note_path(note.path)) if note.path else usual
     except (UnsafePath, OneiroError):
         return usual
     free = own or house.index.by_path(wanted) is None
@@ -171,20 +218,39 @@ def _superseding(
     place (its vault there, a person here) the new version stands in it, since links lead there."""
     ident = identity(first, _said(meta)[0])
     made = meta | {"id": ident, "supersedes": [row.handle]} | _begun(known, meta)
-    usual = _usual(made)
-    changes: dict[str, object | None] = {
-        "status": "superseded",
-        "superseded_by": ident,
-        "valid_until": known.valid_until or made.get("timestamp") or made.get("created"),
-    }
-    former = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), changes))
     base = sha256(data).hexdigest()
-    filed = _usual({"id": row.handle, "type": known.type, "title": known.title} | _day(known))
+    former = _former(data, known, made)
     if row.path.endswith(f"-{row.handle}.md") or not memories.is_id(row.handle):
         old = File(row.handle, row.path, {}, "", base, former, ident)
-        return Plan(GROWN, File(ident, usual, made, body, partner=row.handle), old)
-    old = File(row.handle, filed, {}, "", None, former, ident)
-    return Plan(GROWN, File(ident, row.path, made, body, base, partner=row.handle), old)
+        return Plan(GROWN, File(ident, _usual(made), made, body, partner=row.handle), (old,))
+    old = File(row.handle, _filed(row, known), {}, "", None, former, ident)
+    return Plan(GROWN, File(ident, row.path, made, body, base, partner=row.handle), (old,))
+
+
+def _moved(
+    row: Row, data: bytes, known: Memory, meta: dict[str, object], body: str, path: str
+) -> Plan:
+    """It has another place there, and so it has here; what knew it by its former id finds it."""
+    ident = str(meta["id"])
+    made = meta | {"supersedes": [row.handle]} | _begun(known, meta)
+    old = File(row.handle, _filed(row, known), {}, "", None, _former(data, known, made), ident)
+    base = sha256(data).hexdigest()
+    away = File(f"{row.handle} away", row.path, {}, "", base, partner=ident, gone=True)
+    return Plan(GROWN, File(ident, path, made, body, partner=row.handle), (old, away))
+
+
+def _former(data: bytes, known: Memory, made: Mapping[str, object]) -> bytes:
+    """A note that another one has replaced."""
+    changes: dict[str, object | None] = {
+        "status": "superseded",
+        "superseded_by": made["id"],
+        "valid_until": known.valid_until or made.get("timestamp") or made.get("created"),
+    }
+    return yaml_block.encode(yaml_block.edit(yaml_block.decode(data), changes))
+
+
+def _filed(row: Row, known: Memory) -> str:
+    return _usual({"id": row.handle, "type": known.type, "title": known.title} | _day(known))
 
 
 def _usual(meta: Mapping[str, object]) -> str:

@@ -25,7 +25,7 @@ from oneiro_vault.operations.exchange.foreign_pictures import Pictures
 from oneiro_vault.operations.remember.store_captures import waiting
 from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.vault import ledger
-from oneiro_vault.vault.change import Operation, Write
+from oneiro_vault.vault.change import Change, Operation
 from oneiro_vault.vault.worktree.files import is_note
 
 BATCH: Final = 200
@@ -150,6 +150,7 @@ class Import:
         """Everything is written as this import is to write it."""
         self._pictures = Pictures(self.house, self.archive)
         self.source = f"import:{self.format.name}"
+        self._left = foreign_notes.Left(self.house, self.archive.names(), self.source)
         self.gone = {
             mark: event
             for mark, event in self.house.forgotten().items()
@@ -268,17 +269,17 @@ class Import:
         note = self._pictures.shown(note)
         while self._pictures.refused:
             self._skip(self._pictures.refused.pop())
-        plan = foreign_notes.planned(self.house, note, self.manner, self.gone)
+        plan = foreign_notes.planned(self.house, note, self.manner, self.gone, self._left)
         if plan.file is not None and plan.file.id in self._pending:
             self._store()  # once more in this export
-            plan = foreign_notes.planned(self.house, note, self.manner, self.gone)
+            plan = foreign_notes.planned(self.house, note, self.manner, self.gone, self._left)
         if plan.why:
             self._skip(Skipped(note.path or note.title or note.id, plan.why))
             return
         twice = self.dry_run and plan.file is not None and plan.file.id in self._seen
         became = foreign_notes.KNOWN if twice else plan.became
         setattr(self.notes, became, getattr(self.notes, became) + 1)
-        files = [one for one in (plan.file, plan.replaced) if one is not None]
+        files = [one for one in (plan.file, *plan.replaced) if one is not None]
         if plan.file is not None and not self.dry_run:
             pictures = self._pictures.files(note)
             files += [one for one in pictures if one.id not in self._pending]
@@ -309,11 +310,11 @@ class Import:
 
     def _store(self) -> None:
         files, self._files, self._size, self._pending = self._files, [], 0, set()
-        good: list[tuple[File, Write]] = []
+        good: list[tuple[File, Change]] = []
         refused: dict[str, tuple[File, OneiroError]] = {}
         for file in files:
             try:
-                good.append((file, Write(file.path, file.compose(), file.base)))
+                good.append((file, file.change()))
             except OneiroError as error:
                 refused[file.id] = file, error
         while refused or good:
@@ -325,7 +326,7 @@ class Import:
             if not refused:
                 return
 
-    def _commit(self, good: list[tuple[File, Write]]) -> Mapping[int, OneiroError]:
+    def _commit(self, good: list[tuple[File, Change]]) -> Mapping[int, OneiroError]:
         """Why single ones cannot be written; then none was."""
         ids = tuple(file.id for file, _ in good if memories.is_id(file.id))
         title = f"{len(ids)} notes from {self.format.title}"
@@ -337,7 +338,7 @@ class Import:
             if ident in again
         ]
         receipt = self.house.vault.apply(
-            [write for _, write in good], operation, events=events, each=True
+            [change for _, change in good], operation, events=events, each=True
         )
         if not receipt.refused:
             self.commits += [receipt.commit] if receipt.commit else []

@@ -135,6 +135,38 @@ def test_a_note_that_somebody_moved_here_is_still_that_note(
     assert not (root / "Petrel/Ada Lane.md").exists()
 
 
+@pytest.mark.parametrize("name", ["Marina/Berth 7.md", "Harbour/Berth seven.md"])
+def test_a_note_that_was_moved_or_renamed_there_is_here_too(
+    app: App, call: Call, root: Path, vault: Path, name: str
+) -> None:
+    (vault / name).parent.mkdir(exist_ok=True)
+    (vault / "Harbour/Berth 7.md").rename(vault / name)
+    assert call("import_", path=str(vault))["notes"]["grown"] == 1
+    assert not (root / "Petrel/Harbour/Berth 7.md").exists()
+    assert text(root, f"Petrel/{name}").endswith(BERTH.split("---\n", 2)[2])
+    active = [row.path for row in rows(app, "import:obsidian") if row.status == "active"]
+    assert sorted(active) == sorted(
+        [f"Petrel/{name}", "Petrel/Ada Lane.md", "Petrel/Daily/2024-05-01.md"]
+    )
+    assert call("import_", path=str(vault))["notes"]["known"] == 3
+    (vault / name).write_text(BERTH + "There is a crane.\n")
+    assert call("import_", path=str(vault))["notes"]["grown"] == 1
+    assert text(root, f"Petrel/{name}").endswith("There is a crane.\n")
+    call("undo", source="import:obsidian")
+    assert rows(app, "import:obsidian") == []
+
+
+def test_a_copy_and_the_same_words_in_another_vault_move_nothing(
+    app: App, call: Call, root: Path, vault: Path, tmp_path: Path
+) -> None:
+    (vault / "Copy of Ada.md").write_text("She surveys boats.")
+    other = folder(tmp_path / "Work", {".obsidian/x": "", "Lane.md": "She surveys boats."})
+    assert call("import_", path=str(vault))["notes"]["new"] == 1
+    assert call("import_", path=str(other))["notes"]["new"] == 1
+    active = [row for row in rows(app, "import:obsidian") if row.status == "active"]
+    assert len(active) == 5
+
+
 def test_what_a_person_changed_here_is_not_written_over(
     app: App, call: Call, root: Path, vault: Path
 ) -> None:
@@ -168,12 +200,17 @@ def test_the_vault_as_a_zip_is_the_same_vault(call: Call, vault: Path, tmp_path:
     assert call("import_", path=str(path))["notes"]["known"] == 3
 
 
-def test_a_name_that_not_every_system_takes_stays_where_this_one_does(
+def test_a_name_that_not_every_system_takes_is_near_it_and_links_find_it(
     call: Call, root: Path, tmp_path: Path
 ) -> None:
+    odd = ("a: b/x?.md", "con.md", "dots. .md", "tail..md", 'q"*|<>.md')
     files = {"Why red?.md": "So it is seen.", "b.md": "See [[Why red?]]."}
-    call("import_", path=str(folder(tmp_path / "ledger", files)))
-    assert (root / "ledger notes/Why red?.md").exists()
+    files |= {name: f"This is {name}." for name in odd}
+    found = call("import_", path=str(folder(tmp_path / "ledger", files)))
+    assert (found["notes"]["new"], found["skipped"]) == (7, 0)
+    there = root / "ledger notes"
+    assert (there / "Why red.md").exists()
+    assert len([*there.rglob("*.md")]) == 7
     assert [edge["relation"] for edge in call("graph", name="Why red?")["edges"]] == ["mentions"]
 
 
