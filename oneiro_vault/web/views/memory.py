@@ -64,7 +64,7 @@ async def memory(page: Page) -> Response:
         "memory.html",
         memory=shown,
         meta=_META | shown["meta"],
-        body=_body(shown["body"], handle, shown["images"]),
+        body=_body(_without(shown), handle, shown["images"]),
         below=below["levels"],
         above=[one for one in above["levels"] if one["depth"] == 1],
         further=sum(one["depth"] > 1 for one in above["levels"]),
@@ -83,6 +83,13 @@ async def memory(page: Page) -> Response:
 def _body(text: str, ident: str, pictures: Sequence[answers.Picture] = ()) -> Any:
     there = [one["sha256"] for one in pictures if one["present"]]
     return body_html(text, ident, there)
+
+
+def _without(shown: answers.Shown) -> str:
+    """What it says without a heading that is its title: that stands above."""
+    first, _, rest = shown["body"].lstrip().partition("\n")
+    same = first.startswith("#") and first.strip("# \t\r") == shown["meta"].get("title")
+    return rest if same else shown["body"]
 
 
 def _lines(found: answers.Grounded) -> list[answers.Line]:
