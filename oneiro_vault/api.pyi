@@ -247,6 +247,7 @@ class Operations:
         fast: bool = False,
         passive: bool = False,
         history: bool = False,
+        noted: bool = True,
         progress: Progress | None = None,
     ) -> answers.Recalled: ...
     def show(
@@ -541,6 +542,7 @@ class AsyncCalls:
         fast: bool = False,
         passive: bool = False,
         history: bool = False,
+        noted: bool = True,
         progress: Progress | None = None,
     ) -> answers.Recalled: ...
     async def show(

@@ -61,6 +61,7 @@ async def _asked(page: Page, query: str, filters: dict[str, str], count: int) ->
         as_of=page.as_of,
         explain=True,
         fast=True,
+        noted=False,
     )
     words = analyse(query).words
     best = max((row["score"] for row in found["results"]), default=0.0)
