@@ -162,17 +162,18 @@ class Vault:
         return {path: entry.blob for path, entry in found.items() if is_note(path)}
 
     def log(
-        self, limit: int | None = None, *, memory: str = "", path: str = ""
+        self, limit: int | None = None, *, memory: str = "", path: str = "", quick: bool = False
     ) -> list[commit_log.Entry]:
         """The log, newest first; of one memory (by id, path or both), under every name its file
-        had."""
+        had; `quick`: a name without its id that a person gave it long ago may be missed."""
         if not self.head():
             return []
-        found = (
-            self.history.of(memory, path, limit=limit)
-            if memory or path
-            else self.history.log(limit)
-        )
+        if memory and quick:
+            found = self.history.touching(memory, path)[:limit]
+        elif memory or path:
+            found = self.history.of(memory, path, limit=limit)
+        else:
+            found = self.history.log(limit)
         return [self.erased.veiled(entry) for entry in found] if self.erased.stamp() else found
 
     def show(self, commit: str) -> commit_log.Entry:

@@ -48,7 +48,7 @@ def test_a_page_of_the_past_says_so(box: Box, person: Visitor) -> None:
     assert "As it was on" in shown
     assert f'href="/ui/fading?at={today}"' in shown
     assert 'href="?">Back to today' in shown.replace(' data-key="T" data-does="back to today"', "")
-    assert "This page shows today" in person.get(f"/ui/?at={today}").text
+    assert "This page shows today" in person.get(f"/ui/search?at={today}").text
     assert "As it was on" not in person.get("/ui/timeline").text
 
 

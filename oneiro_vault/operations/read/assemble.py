@@ -231,7 +231,7 @@ def _several(name: str, rows: Sequence[Row]) -> Piece:
 
 
 def _orientation(house: House) -> list[Piece]:
-    blocks = orient.rendered(house, LIMIT).blocks
+    blocks = orient.rendered(house.index, LIMIT).blocks
     return [
         Piece("orientation", one.id or one.path, text, 1 - at / 100, at_most(text) + 1)
         for at, one in enumerate(blocks)

@@ -11,7 +11,8 @@ from oneiro_vault.core.merge import units
 from oneiro_vault.core.text.grounding import grounds_of
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.index.base import Row
-from oneiro_vault.operations.read import handoff
+from oneiro_vault.index.keyword.queries import Answers
+from oneiro_vault.operations.read import handoff, recall_show
 from oneiro_vault.operations.read.orient import listed, rendered
 from oneiro_vault.operations.runtime import House
 
@@ -29,17 +30,21 @@ def grounds(house: House, ids: Sequence[str]) -> answers.Grounds:
     bodies = house.index.bodies([row.key for row in rows])
     found: list[answers.Grounded] = []
     for row in rows:
-        lines, sources = _grounded(house, row, bodies.get(row.key, ""))
+        lines, sources = _grounded(house.index, row, bodies.get(row.key, ""))
         found.append({"id": row.handle, "title": row.title, "lines": lines, "sources": sources})
     return {"schema": 1, "results": found}
 
 
-def wake(house: House, project: str | None = None) -> answers.Woken:
+def wake(house: House, project: str | None = None, as_of: str | None = None) -> answers.Woken:
     """What a session that begins now is told, with the grounds of every line; how the last
-    conversation of each project ended, and with a `project` that line in the text. Not a use."""
-    house.converge()
-    found = rendered(house, orientation.LIMIT)
-    ended = [_ended(name, one) for name, one in handoff.of_projects(house).items()]
+    conversation of each project ended, and with a `project` that line in the text. `as_of`: what
+    one that began at an earlier moment was told, without that line. Not a use."""
+    with recall_show.opened(house, as_of) as view:
+        found = rendered(view.index, orientation.LIMIT)
+        blocks = [
+            _block(view.index, one, at in found.included) for at, one in enumerate(found.blocks)
+        ]
+    ended = [] if as_of else [_ended(*one) for one in handoff.of_projects(house).items()]
     ended.sort(key=lambda one: one["day"], reverse=True)
     line = next((one["line"] for one in ended if one["project"] == project), "")
     text = "\n\n".join(filter(None, (found.text, line)))
@@ -50,16 +55,16 @@ def wake(house: House, project: str | None = None) -> answers.Woken:
         "text": text,
         "units": orientation.units(text),
         "limit": orientation.LIMIT,
-        "blocks": [_block(house, one, at in found.included) for at, one in enumerate(found.blocks)],
+        "blocks": blocks,
         "ended": ended,
         "project": project,
     }
 
 
-def _block(house: House, one: orientation.Block, included: bool) -> answers.WokenBlock:
-    row = house.index.by_path(one.path)
+def _block(index: Answers, one: orientation.Block, included: bool) -> answers.WokenBlock:
+    row = index.by_path(one.path)
     body = one.text.strip().partition("\n")[2]
-    lines, sources = _grounded(house, row, body) if row else ([], [])
+    lines, sources = _grounded(index, row, body) if row else ([], [])
     return {
         **listed(one, included),
         "id": row.handle if row else one.id,
@@ -81,9 +86,11 @@ def _ended(project: str, one: handoff.Ended) -> answers.EndedTalk:
     }
 
 
-def _grounded(house: House, row: Row, body: str) -> tuple[list[answers.Line], list[answers.Ground]]:
-    sources = _sources(house, row)
-    bodies = house.index.bodies([one.key for one in sources.values()])
+def _grounded(
+    index: Answers, row: Row, body: str
+) -> tuple[list[answers.Line], list[answers.Ground]]:
+    sources = _sources(index, row)
+    bodies = index.bodies([one.key for one in sources.values()])
     said = {handle: bodies.get(one.key, "") for handle, one in sources.items()}
     texts = [unit.text for unit in units.split(body)[1]]
     lines: list[answers.Line] = [
@@ -92,10 +99,10 @@ def _grounded(house: House, row: Row, body: str) -> tuple[list[answers.Line], li
     return lines, _told(sources, sources)
 
 
-def _sources(house: House, row: Row) -> dict[str, Row]:
+def _sources(index: Answers, row: Row) -> dict[str, Row]:
     found: dict[str, Row] = {}
     for ident in dict.fromkeys(row.derived_from):
-        rows = house.index.get(ident) if len(ident) >= 4 else []
+        rows = index.get(ident) if len(ident) >= 4 else []
         if len(rows) == 1:
             found[rows[0].handle] = rows[0]
     return found

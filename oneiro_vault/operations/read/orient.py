@@ -20,6 +20,7 @@ from oneiro_vault.core.tree_diff import Stat, blob_id
 from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.keyword.note_rows import handle_of
+from oneiro_vault.index.keyword.queries import Answers
 from oneiro_vault.operations.read import handoff, recall_show
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.remember import images, write
@@ -56,7 +57,7 @@ def orient(
         raise InvalidInput(f"limit must be a whole number from {_LEAST}, not {shown(limit)}")
     recall_show.check_text(context, project)
     house.converge()
-    found = rendered(house, limit)
+    found = rendered(house.index, limit)
     rows: Sequence[answers.RecentRow] = []
     degraded = None
     if n and context and context.strip():
@@ -76,14 +77,10 @@ def orient(
     }
 
 
-def rendered(house: House, limit: int) -> orientation.Rendering:
-    """The orientation as the index has it."""
-    rows = [
-        row
-        for row in house.index.list(type="orientation", limit=10_000)
-        if orientation.belongs(row)
-    ]
-    bodies = house.index.bodies([row.key for row in rows])
+def rendered(index: Answers, limit: int) -> orientation.Rendering:
+    """The orientation as an index has it."""
+    rows = [row for row in index.list(type="orientation", limit=10_000) if orientation.belongs(row)]
+    bodies = index.bodies([row.key for row in rows])
     return orientation.render([_block(row, bodies.get(row.key, "")) for row in rows], limit)
 
 
@@ -353,7 +350,7 @@ def publish(house: House) -> set[str]:
         if size is not None and row.path not in unreadable and _blob(house, row.path) != row.blob:
             return {row.path for row in rows}
         stamps.append({"path": row.path, "size": size, "mtime_ns": mtime})
-    found = rendered(house, orientation.LIMIT)
+    found = rendered(house.index, orientation.LIMIT)
     place = house.root.stat()
     record = {
         "schema": 1,

@@ -56,6 +56,7 @@ def recall(
     fast: bool = False,
     passive: bool = False,
     history: bool = False,
+    noted: bool = True,
     progress: Progress = quiet,
 ) -> answers.Recalled:
     """Rows that answer a question, best first; none means no memory is relevant.
@@ -63,7 +64,8 @@ def recall(
     `fast` never waits for the embedding model. `passive` (an automatic load) leaves out what faded,
     and orientation. `as_of`: what was believed then (a date, or a commit). `valid_at`: what held
     then, by what is (or with `as_of` was) believed. `history`: each row with what it replaced, the
-    oldest first; so is a question answered that asks how something was.
+    oldest first; so is a question answered that asks how something was. `noted`: when one of these
+    is looked at soon, this question had found it; half a question that is still typed had not.
     """
     if not query.strip():
         raise InvalidInput(
@@ -97,7 +99,7 @@ def recall(
         found = Search(view.index, view.known, house.weights).run(
             Asked(query, k, filters, passive, only=only, history=past), vector
         )
-        if not view.past and not passive:
+        if noted and not view.past and not passive:
             house.answered(query, [one.row for one in found[:10]])
         placed = filters != Filters() or only is not None or any(one.dated for one in found)
         replaced = {one.row.handle: one.replaced for one in found if one.replaced is not None}

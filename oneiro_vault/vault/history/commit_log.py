@@ -22,6 +22,8 @@ from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE
 
 _BOOKS: Final = ("sync", "ledger")
+_BY_HAND: Final = 2_000
+"""Commits that name no memory, above which git follows a file itself."""
 _SUBJECT: Final = 180
 _VALUE: Final = 2000
 _ANY_TRAILER: Final = re.compile(r"[A-Za-z][A-Za-z-]*: ")
@@ -152,6 +154,26 @@ class History:
         merged = _merge(*lists) if lists else []
         return merged[:limit] if limit else merged
 
+    def touching(self, memory: str, path: str = "") -> list[Entry]:
+        """`of` for a memory with an id, a tenth of the time in a large vault: every commit of ours
+        names the memories it changes, so only of those that name none (made by hand, or by a sync)
+        the files are looked at."""
+        named = self._read(["HEAD", "--fixed-strings", f"--grep=Oneiro-Memory: {memory}"], ())
+        others = self._commands.run(
+            "log", "HEAD", "--format=%H", "--invert-grep",
+            "--grep=^Oneiro-Memory: ", "--grep=^Oneiro-Op: ledger",
+        )  # fmt: skip
+        if others.count(b"\n") > _BY_HAND:
+            return self.of(memory, path)
+        names = dict.fromkeys(filter(None, [path, *_own_paths(named, memory)]))
+        looked = ["--no-walk", "--stdin"]
+        unnamed = self._read(looked, [*names], given=others) if others and names else []
+        found = {one.commit: one for one in (*named, *unnamed) if one.paths or one.memories}
+        if len(found) == len(named):
+            return named
+        order = self._commands.run("rev-list", "--topo-order", "HEAD").decode().split()
+        return [found[commit] for commit in order if commit in found]
+
     def lately(self, operation: str, since: float) -> list[Entry]:
         """Commits of one operation since a moment (epoch seconds)."""
         return self._read(
@@ -214,22 +236,26 @@ class History:
         return self._read([f"{commit}..{until}"], paths)
 
     def _read(
-        self, arguments: list[str], paths: Sequence[str], *, own: bool = False
+        self, arguments: list[str], paths: Sequence[str], *, own: bool = False, given: bytes = b""
     ) -> list[Entry]:
         mark = secrets.token_hex(16)  # no message can contain it
         layout = f"--format={mark}%H%x00%an%x00%ct%x00%B%x00"
-        out = self._commands.run(
-            "log",
-            "--topo-order",
-            "-z",
-            "--name-status",
-            "-M",
-            "--diff-merges=first-parent",
-            layout,
-            *arguments,
-            "--",
-            *paths,
-        )
+        with tempfile.TemporaryFile() as source:
+            source.write(given)
+            source.seek(0)
+            out = self._commands.run(
+                "log",
+                "--topo-order",
+                "-z",
+                "--name-status",
+                "-M",
+                "--diff-merges=first-parent",
+                layout,
+                *arguments,
+                "--",
+                *paths,
+                source=source if given else None,
+            )
         return list(_entries(out, mark, own))
 
 
@@ -340,6 +366,13 @@ def _touched(words: list[str]) -> Iterator[tuple[str, str]]:
 
 def _last_path(entries: list[Entry], memory: str) -> str:
     return next((path for entry in entries for path in entry.paths if memory in path), "")
+
+
+def _own_paths(entries: list[Entry], memory: str) -> Iterator[str]:
+    """The names that a memory's file had in commits that name it."""
+    for entry in entries:
+        alone = entry.memories == (memory,) and len(entry.paths) == 1
+        yield from (path for path in entry.paths if alone or memory in path)
 
 
 def _merge(first: list[Entry], second: list[Entry] | None = None) -> list[Entry]:

@@ -61,7 +61,11 @@ function act(key) {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  if (event.key === "Escape" && typing(event.target)) { event.target.blur(); return; }
+  if (event.key === "Escape" && typing(event.target)) {
+    event.target.blur();
+    event.preventDefault(); // a search box would be emptied, and what it found be gone
+    return;
+  }
   if (typing(event.target) || document.querySelector("dialog[open]") || event.target.closest("[data-own-keys]")) return;
   if (event.key === "g" && !first) { first = "g "; setTimeout(() => { first = ""; }, 1500); return; }
   const key = first + event.key;

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from typing import Any, Final
 from urllib.parse import quote
@@ -14,7 +15,7 @@ from starlette.responses import Response
 
 from oneiro_vault import answers
 from oneiro_vault.core.markdown.word_diff import changes
-from oneiro_vault.errors import InvalidInput, NotFound, OneiroError
+from oneiro_vault.errors import NotFound, OneiroError
 from oneiro_vault.web.notes import body_html
 from oneiro_vault.web.page import Handler, Page
 from oneiro_vault.web.views import wording
@@ -44,9 +45,9 @@ SANDBOX: Final = "default-src 'none'; sandbox"
 
 async def memory(page: Page) -> Response:
     """A memory with its grounds, its strength and where it was used; its history follows."""
-    ident, at = page.named("id"), page.asked("at").strip()
-    if at:
-        return await _then(page, ident, at)
+    ident = page.named("id")
+    if page.as_of:
+        return await _then(page, ident, await _moment(page, ident))
     try:
         shown = await page.ops.show(id=ident, passive=True)
     except NotFound as error:
@@ -63,7 +64,7 @@ async def memory(page: Page) -> Response:
         "memory.html",
         memory=shown,
         meta=_META | shown["meta"],
-        body=_body(shown["body"], handle, shown["images"]),
+        body=_body(_without(shown), handle, shown["images"]),
         below=below["levels"],
         above=[one for one in above["levels"] if one["depth"] == 1],
         further=sum(one["depth"] > 1 for one in above["levels"]),
@@ -82,6 +83,13 @@ async def memory(page: Page) -> Response:
 def _body(text: str, ident: str, pictures: Sequence[answers.Picture] = ()) -> Any:
     there = [one["sha256"] for one in pictures if one["present"]]
     return body_html(text, ident, there)
+
+
+def _without(shown: answers.Shown) -> str:
+    """What it says without a heading that is its title: that stands above."""
+    first, _, rest = shown["body"].lstrip().partition("\n")
+    same = first.startswith("#") and first.strip("# \t\r") == shown["meta"].get("title")
+    return rest if same else shown["body"]
 
 
 def _lines(found: answers.Grounded) -> list[answers.Line]:
@@ -128,42 +136,38 @@ async def _gone(page: Page, ident: str, error: NotFound) -> Response:
     )
 
 
-async def _then(page: Page, ident: str, at: str) -> Response:
-    """As it was on a day; where it was not yet there, what was believed instead."""
-    day = _day(at)
+async def _moment(page: Page, ident: str) -> str:
+    """The day that is asked for, or the moment of the commit: what came by then was believed."""
+    with suppress(ValueError):
+        return date.fromisoformat(page.at[:10]).isoformat()
+    shown = await page.ops.show(id=ident, as_of=page.at, passive=True)
+    return shown["as_of"]["when"][:19]
+
+
+def _by(versions: Sequence[answers.Version], moment: str) -> list[answers.Version]:
+    """Those that had come by a day or a moment."""
+    return [one for one in versions if one["when"] and one["when"][: len(moment)] <= moment]
+
+
+async def _then(page: Page, ident: str, moment: str) -> Response:
+    """As it was; where it was not yet there, what was believed instead."""
     found = await page.ops.versions(id=ident, limit=200)
-    dated = [one for one in found["versions"] if one["when"]]
-    then = next((one for one in dated if one["when"][:10] <= day), None)
-    other = next(
-        (
-            one
-            for one in reversed(found["chain"])
-            if one["id"] != found["id"] and _held(one, day) and not (then and then["there"])
-        ),
-        None,
-    )
+    come = _by(found["versions"], moment)
+    then = come[0] if come else None
+    there = bool(then and then["there"])
+    others = [one for one in found["chain"] if one["id"] != found["id"] and _held(one, moment[:10])]
     return page.html(
         "memory_then.html",
         found=found,
-        then=then if then and then["there"] else None,
-        forgotten=then if then and not then["there"] else None,
-        first=dated[-1] if dated else None,
+        then=then if there else None,
+        forgotten=then if not there else None,
+        first=found["versions"][-1] if found["versions"] else None,
         now=found["versions"][0] if found["versions"] else None,
-        other=other,
-        day=day,
-        body=_body(then["body"], found["id"]) if then and then["there"] else "",
+        other=None if there or not others else others[-1],
+        body=_body(then["body"], found["id"]) if then and there else "",
         changes=_since(found, then),
         wording=wording,
     )
-
-
-def _day(text: str) -> str:
-    try:
-        return date.fromisoformat(text[:10]).isoformat()
-    except ValueError:
-        raise InvalidInput(
-            f"{text[:40]!a} is not a day", hint="Write it like 2026-03-05."
-        ) from None
 
 
 def _held(one: answers.Held, day: str) -> bool:
@@ -182,6 +186,9 @@ async def history(page: Page) -> Response:
     """Every wording, each with what differs from the one before; with `from` and `to` any two of
     them."""
     found = await page.ops.versions(id=page.named("id"), limit=page.number("n", VERSIONS, 1, 200))
+    if page.as_of:
+        moment = await _moment(page, page.named("id"))
+        found["versions"] = _by(found["versions"], moment)
     pairs = zip(found["versions"], [*found["versions"][1:], None], strict=True)
     told = [{**one, "changes": _told(one, before)} for one, before in pairs]
     template = "part_history.html" if page.fragment and not page.asked("from") else "history.html"

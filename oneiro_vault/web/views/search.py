@@ -13,13 +13,14 @@ from oneiro_vault.core.text.query import analyse
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.web.notes import words_html
 from oneiro_vault.web.page import Handler, Page
+from oneiro_vault.web.templating import plain
 from oneiro_vault.web.views import wording
 
 FIRST: Final = 20
 MOST: Final = 200
 _PLAIN: Final[dict[str, Any]] = {"standing": "", "replaced_by": None, "weak": False, "now": ""}
 """What a row of a list does not say."""
-_FILTERS: Final = ("type", "status", "tag", "project", "since", "until", "at")
+_FILTERS: Final = ("type", "status", "tag", "project", "since", "until")
 
 
 async def search(page: Page) -> Response:
@@ -57,9 +58,10 @@ async def _asked(page: Page, query: str, filters: dict[str, str], count: int) ->
         project=filters.get("project"),
         since=filters.get("since"),
         until=filters.get("until"),
-        as_of=filters.get("at"),
+        as_of=page.as_of,
         explain=True,
         fast=True,
+        noted=False,
     )
     words = analyse(query).words
     best = max((row["score"] for row in found["results"]), default=0.0)
@@ -92,10 +94,10 @@ async def _latest(page: Page, filters: dict[str, str]) -> dict[str, Any]:
 
 def _headed(row: Mapping[str, Any], line: str, words: Sequence[str] = ()) -> dict[str, Any]:
     """The title and a line below it; a title that was cut off that line is the whole of it."""
-    title = row["title"] or row["id"]
+    title = plain(row["title"] or row["id"])
     if line.startswith(title.rstrip("… ")):
         title, line = line, ""
-    return {"heading": words_html(title, words), "shown": words_html(line, words)}
+    return {"heading": words_html(title, words), "shown": words_html(plain(line), words)}
 
 
 async def go(page: Page) -> Response:

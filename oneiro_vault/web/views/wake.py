@@ -17,7 +17,7 @@ async def wake(page: Page) -> Response:
     """The orientation line by line, how full it is, what is new, and what a typed prompt gets."""
     project = page.asked("project")
     found, latest, prompted = await asyncio.gather(
-        page.ops.wake(project=project or None),
+        page.ops.wake(project=project or None, as_of=page.as_of),
         page.ops.orient(n=RECENT, project=project or None),
         _prompted(page),
     )

@@ -161,7 +161,7 @@ def parts(why: Mapping[str, Any]) -> list[Part]:
     found = [
         Part(_NAMES.get(name, name), float(value), _GROUPS.get(name, "place"))
         for name, value in (why.get("parts") or {}).items()
-        if abs(value) >= 0.0005
+        if abs(value) >= 0.005
     ]
     return sorted(found, key=lambda one: -one.value)
 

@@ -106,6 +106,7 @@ def test_uses_say_why(call: Call) -> None:
     call("show", id=ident, passive=True)
     assert call("usage", id=ident)["total"] == 0
     call("recall", query="what is the boat called?")
+    call("recall", query="what is the boat ca", noted=False)
     call("show", id=ident)
     call("feedback", id=ident, useful=False, reason="it was sold")
     found = call("usage", id=ident[:6])

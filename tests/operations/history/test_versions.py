@@ -80,3 +80,26 @@ def test_odd_asking(call: Call) -> None:
         call("versions", id="abcd", limit=0)
     with pytest.raises(NotFound):
         call("versions", id="zzzzzzzzzzzz")
+
+
+def test_commits_made_by_hand_are_versions_too(call: Call, app: App, root: Path) -> None:
+    ident = stored(call, "The boat is red.")
+    call("move", id=ident, path="boats/first.md")
+    place, git = root / "boats/first.md", app.house.vault.repo.commands
+    place.write_text(place.read_text().replace("is red.\n", "is green.\n"))
+    git.run("commit", "-qam", "painted it")
+    git.run("mv", "boats/first.md", "boats/second.md")
+    git.run("commit", "-qam", "another name")
+    call("reframe", id=ident, text="The boat is blue.")
+    found = call("versions", id=ident)["versions"]
+    assert [one["title"] for one in found if not one["op"]] == ["another name", "painted it"]
+    assert [one["body"].strip()[-6:] for one in found if one["words"]] == [
+        " blue.",
+        "green.",
+        "s red.",
+    ]
+    log = app.house.vault.history
+    path = found[0]["paths"][0]
+    assert [one.commit for one in log.touching(ident, path)] == [
+        one.commit for one in log.of(ident, path)
+    ]

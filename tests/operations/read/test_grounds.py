@@ -46,3 +46,14 @@ def test_how_the_last_conversation_ended(call: Call) -> None:
     assert [one["project"] for one in found["ended"]] == ["boats"]
     assert found["text"].endswith(found["ended"][0]["line"])
     assert "the boat has a new mast now" in found["text"]
+
+
+def test_what_a_session_was_told_earlier(call: Call) -> None:
+    block = stored(call, "Four people work here.", type="orientation", title="Work")
+    commit = call("log", id=block)["entries"][0]["commit"]
+    call("reframe", id=block, text="Five people work here.")
+    assert "Five people" in call("wake")["text"]
+    then = call("wake", as_of=commit)
+    assert "Four people work here." in then["text"]
+    assert then["blocks"][0]["lines"][0]["text"] == "Four people work here."
+    assert then["ended"] == []
