@@ -46,6 +46,8 @@ def places(
     """A place for each of `count` nodes. `known`: where they were, NaN for new ones, which begin at
     the mean of their neighbours; then all move only a little. `stop` ends it early: places are
     worse then, and there."""
+    if not count:
+        return np.zeros((0, 2))
     links = _simple(edges)
     parts = components(count, links)
     fresh = known is None or np.isnan(known[:, 0]).mean() > 1 - _KNOWN

@@ -39,11 +39,25 @@ function begin() {
     return made;
   }
 
+  let tries = 0;
+
+  function failed() {
+    wait.hidden = false;
+    wait.textContent = "The picture cannot be drawn now; the list below says the same.";
+  }
+
   async function load(keep) {
     const answer = await fetch(box.dataset.of, { headers: { Accept: "application/json" }, credentials: "same-origin" });
-    if (!answer.ok) { wait.textContent = "The picture cannot be drawn now; the list below says the same."; return; }
+    if (!answer.ok) throw new Error(String(answer.status));
     const found = await answer.json();
-    if (!found.placed) { wait.textContent = "Finding a place for each node…"; setTimeout(() => load(keep), 700); return; }
+    if (!found.placed) {
+      tries += 1;
+      if (tries > 90) throw new Error("no places");
+      if (!keep) wait.textContent = `Finding a place for each of ${found.refs.length.toLocaleString("en-GB")} nodes…`;
+      setTimeout(() => load(keep).catch(failed), 700);
+      return;
+    }
+    tries = 0;
     const held = selected >= 0 ? graph.refs[selected] : "";
     graph = prepare(found);
     selected = held ? graph.refs.indexOf(held) : -1;
@@ -73,6 +87,15 @@ function begin() {
     ratio = Math.min(2, devicePixelRatio || 1);
     width = room.width; height = room.height;
     for (const one of [canvas, still]) { one.width = Math.round(width * ratio); one.height = Math.round(height * ratio); }
+  }
+
+  function resized() {
+    const middle = [width / 2, height / 2], unseen = !width || !height;
+    measure();
+    if (!graph || !width || !height) return;
+    if (unseen) fit();
+    else { view.x += width / 2 - middle[0]; view.y += height / 2 - middle[1]; }
+    draw();
   }
 
   function fit() {
@@ -116,7 +139,7 @@ function begin() {
   }
 
   function draw() {
-    if (!graph) return;
+    if (!graph || !still.width || !still.height) return;
     const on = still.getContext("2d"), scale = grown(), many = graph.edges.length > 3000;
     on.setTransform(ratio, 0, 0, ratio, 0, 0);
     on.fillStyle = ink.paper;
@@ -144,6 +167,7 @@ function begin() {
     labels(on, scale);
     drawnAt = { ...view };
     grid = null;
+    canvas.dataset.busiest = graph.count ? `${Math.round(sx(graph.order[0]))},${Math.round(sy(graph.order[0]))}` : "";
     show();
   }
 
@@ -188,6 +212,7 @@ function begin() {
 
   // the bitmap, moved to where the view is now, and what is chosen on top
   function show() {
+    if (!drawnAt || !still.width || !still.height) return;
     paper.setTransform(1, 0, 0, 1, 0, 0);
     paper.fillStyle = ink.paper;
     paper.fillRect(0, 0, canvas.width, canvas.height);
@@ -417,9 +442,9 @@ function begin() {
   });
   document.getElementById("hubs")?.addEventListener("change", (event) => { hubs = event.target.checked; draw(); });
 
-  new ResizeObserver(() => { measure(); if (graph) { drawnAt ??= { ...view }; draw(); } }).observe(canvas);
+  new ResizeObserver(resized).observe(canvas);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours(); draw(); });
   document.body.addEventListener("changed", () => { if (graph) load(true).catch(() => { voice.textContent = "The picture could not be brought up to date."; }); });
   measure();
-  load(false).catch(() => { wait.textContent = "The picture cannot be drawn now; the list below says the same."; });
+  load(false).catch(failed);
 }
