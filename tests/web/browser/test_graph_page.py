@@ -6,9 +6,11 @@ import json
 import random
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Page, expect
 
 from tests.box import Box
@@ -16,8 +18,8 @@ from tests.conftest import sealed
 from tests.web.browser.conftest import Opened, Windows
 
 pytestmark = pytest.mark.browser
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
-LOOKS = {
+PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+LOOKS: dict[str, dict[str, Any]] = {
     "light": {"color_scheme": "light"}, "dark": {"color_scheme": "dark"}, "phone": PHONE,
 }  # fmt: skip
 
@@ -40,8 +42,8 @@ FIRST = "Mara Jonas Ivo Lene Tomas Sabine Rui Hanna Otto Nadia".split()
 LAST = "Ostberg Pihl Kader Brandt Rehn Ohl Teles Lind Weiss Farouk".split()
 
 
-def filled(folder: object, memories: int) -> Box:
-    made = Box(folder, sealed(folder)).init()  # type: ignore[arg-type]
+def filled(folder: Path, memories: int) -> Box:
+    made = Box(folder, sealed(folder)).init()
     made.process("remember", "--from-jsonl", "-", stdin="\n".join(lines(memories)).encode())
     return made
 
