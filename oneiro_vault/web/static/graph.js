@@ -78,7 +78,7 @@ function begin() {
     ink.text = style.color;
     ink.paper = getComputedStyle(canvas.parentElement).backgroundColor;
     ink.soft = getComputedStyle(document.getElementById("sum")).color;
-    ink.accent = getComputedStyle(document.querySelector("#main a")).color;
+    ink.accent = getComputedStyle(document.querySelector(".menu a[aria-current]") ?? document.querySelector("#main a")).color;
     ink.font = style.fontFamily;
   }
 
@@ -149,8 +149,7 @@ function begin() {
     const big = (at) => graph.degrees[at] >= HUB && !graph.hops.length;
     on.globalAlpha = many ? 0.22 : 0.5;
     lines(on, (a, b) => !(big(a) || big(b)));
-    if (hubs || graph.hops.length) { on.globalAlpha = many ? 0.14 : 0.4; }
-    else on.globalAlpha = 0.05;
+    on.globalAlpha = graph.hops.length ? 0.4 : hubs ? 0.2 : many ? 0.05 : 0.16;
     lines(on, (a, b) => big(a) || big(b));
     on.globalAlpha = 1;
     for (let kind = 0; kind < KINDS.length; kind++) {
@@ -183,7 +182,7 @@ function begin() {
     on.textBaseline = "top";
     on.lineJoin = "round";
     // of many nodes memories are named only when somebody looks closer
-    const close = graph.count <= 120 || view.k > 2.2 * whole;
+    const close = graph.count <= 40 || view.k > 1.8 * whole;
     let left = Math.round(width * height / 9000);
     for (const at of graph.order) {
       if (left === 0) break;
