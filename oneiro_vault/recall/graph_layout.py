@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -19,13 +20,16 @@ Points: TypeAlias = npt.NDArray[np.float64]
 Pairs: TypeAlias = npt.NDArray[np.int64]
 """One row an edge: the numbers of its two nodes."""
 
-STEPS: Final = 220
+STEPS: Final = (120, 220)
+"""For hundreds of nodes, for thousands."""
 REFINE: Final = 20
 """Steps for a graph of which most places are known."""
 _KNOWN: Final = 0.6
 """Share of the places that must be known for that."""
-_CELLS: Final = 96
-"""Of the grid, along each side."""
+_CELLS: Final = (48, 96)
+"""Of the grid, along each side: for hundreds of nodes, for thousands."""
+_EXACT: Final = 100
+"""Nodes up to which every push is counted one by one."""
 _GOLDEN: Final = math.pi * (3 - math.sqrt(5))
 _SEED: Final = 20_260_305
 _GAP: Final = 1.6
@@ -109,7 +113,11 @@ def _part(count: int, links: Pairs, start: Points, stop: Callable[[], bool]) -> 
         return np.array([[-0.5, 0.0], [0.5, 0.0]])
     degree = np.bincount(links.ravel(), minlength=count).astype(float)
     if np.isnan(start).all():
-        at, steps, heat = _sunflower(np.argsort(np.argsort(-degree, kind="stable"))), STEPS, 0.15
+        at, steps, heat = (
+            _sunflower(np.argsort(np.argsort(-degree, kind="stable"))),
+            STEPS[count > 1_000],
+            0.15,
+        )
     else:
         at, steps, heat = _filled(start, links), REFINE, 0.01
     return _settle(at, links, degree, steps, heat, stop)
@@ -164,16 +172,17 @@ def _settle(
 
 def _push(at: Points, mass: npt.NDArray[np.float64]) -> Points:
     """What pushes each node: of every other its mass over the distance. Exact for few."""
-    if len(at) <= 400:
+    if len(at) <= _EXACT:
         apart = at[:, None] - at[None]
         square = (apart**2).sum(axis=2) + 0.01
         return np.asarray((apart * (mass[None] / square)[:, :, None]).sum(axis=1))
+    cells = _CELLS[len(at) > 1_000]
     low = at.min(axis=0)
-    size = float(np.ptp(at, axis=0).max()) / (_CELLS - 2) + 1e-9
+    size = float(np.ptp(at, axis=0).max()) / (cells - 2) + 1e-9
     cell = (at - low) / size
-    corner = np.minimum(cell.astype(np.int64), _CELLS - 2)
+    corner = np.minimum(cell.astype(np.int64), cells - 2)
     part = cell - corner
-    grid = np.zeros((_CELLS, _CELLS))
+    grid = np.zeros((cells, cells))
     shares = []
     for dx in (0, 1):
         for dy in (0, 1):
@@ -184,18 +193,24 @@ def _push(at: Points, mass: npt.NDArray[np.float64]) -> Points:
     return np.asarray(sum(share[:, None] * field[row, column] for row, column, share in shares))
 
 
+@lru_cache(maxsize=4)
+def _kernels(cells: int) -> tuple[npt.NDArray[np.complex128], ...]:
+    """How a mass in one cell pushes along x and y, cell by cell, transformed; for cells of size
+    1."""
+    width = 2 * cells
+    away = (np.arange(width) + cells) % width - cells
+    x, y = np.broadcast_arrays(away[:, None], away[None, :])
+    square = x**2 + y**2 + 0.36
+    return np.fft.rfft2(x / square), np.fft.rfft2(y / square)
+
+
 def _convolved(grid: npt.NDArray[np.float64], size: float) -> npt.NDArray[np.float64]:
     """The push at each point of a grid of masses."""
-    width = 2 * _CELLS
-    away = (np.arange(width) + _CELLS) % width - _CELLS
-    x, y = away[:, None] * size, away[None, :] * size
-    square = x**2 + y**2 + (0.6 * size) ** 2
-    spread = np.fft.rfft2(grid, (width, width))
-    found = [
-        np.fft.irfft2(spread * np.fft.rfft2(axis / square), (width, width))[:_CELLS, :_CELLS]
-        for axis in (x + 0 * y, y + 0 * x)
-    ]
-    return np.stack(found, axis=2)
+    cells = len(grid)
+    width = (2 * cells, 2 * cells)
+    spread = np.fft.rfft2(grid, width)
+    found = [np.fft.irfft2(spread * one, width)[:cells, :cells] for one in _kernels(cells)]
+    return np.stack(found, axis=2) / size
 
 
 def _pack(found: Points, parts: list[tuple[npt.NDArray[np.int64], Points, float]]) -> None:

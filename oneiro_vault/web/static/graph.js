@@ -7,9 +7,10 @@ if (box && canvas) begin();
 
 function begin() {
   const wait = document.getElementById("wait"), chosen = document.getElementById("chosen");
+  canvas.parentElement.hidden = false; // without a script there is only the list
   const paper = canvas.getContext("2d"), still = document.createElement("canvas");
   const KINDS = ["entity", "semantic", "episodic", "procedure", "principle", "orientation", "other"];
-  const CELL = 64, REACH = 22, REST = 140, HUB = 40;
+  const LONG = 28, CELL = 64, REACH = 22, REST = 140, HUB = 40;
   let graph = null, view = { k: 1, x: 0, y: 0 }, drawnAt = null, width = 0, height = 0, ratio = 1;
   let selected = -1, over = -1, ink = {}, moving = 0, frame = 0, whole = 1, hubs = false, walked = -1;
 
@@ -176,7 +177,7 @@ function begin() {
   }
 
   function labels(on, scale) {
-    const taken = new Set(), small = graph.hops.length > 0;
+    const taken = new Set();
     on.font = `12px ${ink.font}`;
     on.textAlign = "center";
     on.textBaseline = "top";
@@ -189,7 +190,7 @@ function begin() {
       if (!close && rank(graph, at) === 0) continue;
       const x = sx(at), y = sy(at) + graph.size[at] * scale + 3;
       if (x < 0 || y < 0 || x > width || y > height) continue;
-      const text = name(at, small ? 30 : 24), half = on.measureText(text).width / 2;
+      const text = name(at, LONG), half = on.measureText(text).width / 2;
       const cells = [];
       for (let cx = Math.floor((x - half) / 20); cx <= Math.floor((x + half) / 20); cx++) cells.push(`${cx},${Math.floor(y / 18)}`, `${cx},${Math.floor((y + 13) / 18)}`);
       if (cells.some((cell) => taken.has(cell))) continue;
@@ -253,7 +254,7 @@ function begin() {
     paper.textAlign = "center";
     paper.textBaseline = "top";
     paper.lineJoin = "round";
-    label(paper, name(at, 40), sx(at), sy(at) + graph.size[at] * grown() + 3);
+    label(paper, name(at, LONG), sx(at), sy(at) + graph.size[at] * grown() + 3);
   }
 
   function ring(at, thick) {
@@ -439,11 +440,33 @@ function begin() {
     if (!graph) return;
     if (button.dataset.do === "fit") { fit(); draw(); } else zoom(button.dataset.do === "in" ? 1.4 : 1 / 1.4);
   });
+  const spotted = document.getElementById("spot");
+  spotted.addEventListener("input", () => {
+    const words = spotted.value.trim().toLowerCase();
+    if (!graph || !words) return;
+    const fits = graph.order.filter((at) => graph.names[at].toLowerCase().includes(words));
+    const best = fits.find((at) => graph.names[at].toLowerCase().startsWith(words)) ?? fits[0] ?? -1;
+    if (best !== selected) select(best);
+  });
+  spotted.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !graph || selected < 0) return;
+    event.preventDefault();
+    view.k = Math.max(view.k, 2.5 * whole);
+    view.x = width / 2 - view.k * graph.px[selected];
+    view.y = height / 2 - view.k * graph.py[selected];
+    draw();
+    canvas.focus();
+  });
   document.getElementById("hubs")?.addEventListener("change", (event) => { hubs = event.target.checked; draw(); });
 
   new ResizeObserver(resized).observe(canvas);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours(); draw(); });
-  document.body.addEventListener("changed", () => { if (graph) load(true).catch(() => { voice.textContent = "The picture could not be brought up to date."; }); });
+  let later = 0;
+  document.body.addEventListener("changed", () => {
+    clearTimeout(later); // of many changes at once only the last is drawn
+    later = setTimeout(again, 1000);
+  });
+  function again() { if (graph) load(true).catch(() => { voice.textContent = "The picture could not be brought up to date."; }); }
   measure();
   load(false).catch(failed);
 }

@@ -105,6 +105,19 @@ def test_a_node_is_chosen_and_opened_by_keys_alone(harbour: Box, window: Windows
     assert opened.complaints == []
 
 
+def test_a_node_is_found_by_its_name(harbour: Box, window: Windows) -> None:
+    opened = window(harbour, "/ui/graph?show=all")
+    page = drawn(opened)
+    page.keyboard.press("i")
+    page.keyboard.type("mara pihl")
+    expect(page.locator("#chosen h2")).to_have_text("Mara Pihl")
+    page.keyboard.press("Enter")
+    expect(page.locator("#canvas")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/ui/memory/*")
+    assert opened.complaints == []
+
+
 def test_a_finger_chooses_and_two_zoom(harbour: Box, window: Windows) -> None:
     opened = window(harbour, "/ui/graph?show=all", **PHONE)
     page = drawn(opened)
