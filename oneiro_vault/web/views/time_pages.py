@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
+from oneiro_vault.errors import InvalidInput
 from oneiro_vault.web.page import PART, Handler, Page
 
 ROWS: Final = 50
@@ -124,6 +125,7 @@ async def timeline(page: Page) -> Response:
         within=within,
         trail=_trail(page, within),
         around=_around(page, within),
+        closed=_first_day(within) is not None,
         kind=kind,
         part=part,
         many=math.ceil(found["total"] / ROWS),
@@ -161,24 +163,52 @@ def _trail(page: Page, within: str) -> list[tuple[str, str]]:
 
 
 def _first_day(text: str) -> date | None:
+    """Of a year, a month, a day; the calendar's own ends are left alone."""
     try:
-        return date.fromisoformat({4: f"{text}-01-01", 7: f"{text}-01"}.get(len(text), text))
+        day = date.fromisoformat({4: f"{text}-01-01", 7: f"{text}-01"}.get(len(text), text))
     except ValueError:
         return None
+    return day if 1 < day.year < date.max.year else None
 
 
 def _around(page: Page, within: str) -> tuple[str, str] | None:
     """The queries of the spans before and after."""
     at = _first_day(within)
-    if at is None or not 1 < at.year < 9999:
+    if at is None:
         return None
-    step = {4: 366, 7: 31, 10: 1}[len(within)]
-    before, after = at - timedelta(days=1), at + timedelta(days=step)
+    before, after = at - timedelta(days=1), _last_day(within) + timedelta(days=1)
     length = len(within)
     return (
         page.query(**{"in": before.isoformat()[:length]}),
         page.query(**{"in": after.isoformat()[:length]}),
     )
+
+
+async def changed(page: Page) -> Response:
+    """What became of each memory in a year, a month or a day: a part of the page, or one of its
+    own."""
+    within = page.asked("in").strip()
+    first = _first_day(within)
+    if first is None:
+        raise InvalidInput(
+            "what changed is told of a year, a month or a day", hint="Write it like 2026-03."
+        )
+    after = _last_day(within)
+    today = datetime.now().astimezone().date()
+    found = await page.ops.diff(
+        before=(first - timedelta(days=1)).isoformat(),
+        after=None if after >= today else after.isoformat(),
+    )
+    template = "part_changed_then.html" if page.fragment else "changed_then.html"
+    return page.html(template, found=found, within=within, name=_trail(page, within)[1:], most=ROWS)
+
+
+def _last_day(within: str) -> date:
+    first = _first_day(within) or date.max
+    if len(within) == 10:
+        return first
+    month = 12 if len(within) == 4 else first.month
+    return date(first.year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
 
 
 # -- fading
@@ -293,7 +323,11 @@ def _done(page: Page, said: Mapping[str, Any]) -> Response:
     return page.see("/ui/fading")
 
 
-READS: Final[dict[str, Handler]] = {"/ui/timeline": timeline, "/ui/fading": fading}
+READS: Final[dict[str, Handler]] = {
+    "/ui/timeline": timeline,
+    "/ui/timeline/changed": changed,
+    "/ui/fading": fading,
+}
 WRITES: Final[dict[str, Handler]] = {
     "/ui/fading/{id}/keep": keep,
     "/ui/fading/{id}/forget": forget,

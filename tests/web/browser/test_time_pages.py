@@ -55,8 +55,12 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
 
 @pytest.mark.parametrize("look", [*LOOKS])
 @pytest.mark.parametrize(
-    "path", ["timeline", "timeline?in={month}", "timeline?at={day}", "fading", "fading?show=gone"]
-)
+    "path",
+    [
+        "timeline", "timeline?in={month}", "timeline?at={day}", "timeline/changed?in={month}",
+        "fading", "fading?show=gone",
+    ],
+)  # fmt: skip
 def test_every_page_is_accessible(past: Box, window: Windows, look: str, path: str) -> None:
     then = (datetime.now(UTC) - timedelta(days=40)).date().isoformat()
     opened = window(past, "/ui/" + path.format(day=then, month=then[:7]), **LOOKS[look])
@@ -126,6 +130,15 @@ def test_closer_and_back_by_the_chart(past: Box, window: Windows) -> None:
     for left in (2, 1):
         page.keyboard.press("-")
         expect(page.locator(".trail li")).to_have_count(left)
+    assert opened.complaints == []
+
+
+def test_what_changed_is_told_when_asked(past: Box, window: Windows) -> None:
+    then = (datetime.now(UTC) - timedelta(days=40)).date().isoformat()
+    opened = window(past, f"/ui/timeline?in={then[:7]}")
+    opened.page.keyboard.press("c")
+    expect(opened.page.locator(".changed")).to_contain_text("newly believed")
+    assert Axe().run(opened.page).violations_count == 0
     assert opened.complaints == []
 
 
