@@ -167,7 +167,24 @@ def _settle(
         length = np.hypot(*force.T) + 1e-9
         most = heat * (np.ptp(at, axis=0).max() + 1) * (1 - step / steps) ** 1.5 + 1e-3
         at = at + force * (np.minimum(length, most) / length)[:, None]
-    return at
+    return _unstacked(at)
+
+
+def _unstacked(at: Points) -> Points:
+    """Nodes with the same neighbours come to lie on each other, which the coarse grid does not
+    notice: those in one small cell are spread around their middle."""
+    size = 0.6 * float(np.ptp(at, axis=0).max()) / math.sqrt(len(at)) + 1e-9
+    cell = np.floor((at - at.min(axis=0)) / size).astype(np.int64)
+    _, which = np.unique(cell[:, 0] * (1 << 31) + cell[:, 1], return_inverse=True)
+    number = np.bincount(which)
+    order = np.argsort(which, kind="stable")
+    rank = np.empty(len(at), np.int64)
+    rank[order] = np.arange(len(at)) - np.repeat(np.cumsum(number) - number, number)
+    middle = np.zeros((len(number), 2))
+    np.add.at(middle, which, at)
+    crowded = number[which] > 1
+    spread = (middle / number[:, None])[which] + 0.45 * size * _sunflower(rank)
+    return np.where(crowded[:, None], spread, at)
 
 
 def _push(at: Points, mass: npt.NDArray[np.float64]) -> Points:

@@ -70,6 +70,16 @@ def test_parts_and_unlinked_nodes_lie_around_the_largest() -> None:
     assert away.max() < 8 * reach
 
 
+def test_nodes_with_the_same_neighbours_do_not_lie_on_each_other() -> None:
+    leaves = np.arange(2, 402)
+    edges = np.concatenate([np.column_stack([leaves, leaves % 2]), [[0, 1]]])
+    at = places(402, edges)
+    far = np.hypot(*np.transpose(at[:, None] - at[None], (2, 0, 1)))
+    np.fill_diagonal(far, np.inf)
+    usual = np.ptp(at, axis=0).max() / np.sqrt(402)
+    assert (far.min(axis=1) < 0.02 * usual).mean() < 0.1  # of every fourth it was so
+
+
 def test_a_new_node_begins_beside_its_neighbours_and_the_others_stay() -> None:
     edges = cliques(5, 10)
     known = np.vstack([places(50, edges), [[np.nan, np.nan]]])

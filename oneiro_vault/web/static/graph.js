@@ -115,7 +115,7 @@ function begin() {
 
   const sx = (at) => view.k * graph.px[at] + view.x;
   const sy = (at) => view.k * graph.py[at] + view.y;
-  const grown = () => Math.min(1.7, Math.max(0.55, Math.sqrt(view.k / 9)));
+  const grown = () => (graph.count > 1500 ? 0.8 : 1) * Math.min(1.7, Math.max(0.55, Math.sqrt(view.k / 9)));
 
   function shape(on, kind, x, y, r) {
     if (kind === 0) { on.moveTo(x + r, y); on.arc(x, y, r, 0, 6.2832); return; }
