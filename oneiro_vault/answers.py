@@ -552,6 +552,8 @@ class GraphNode(TypedDict):
     path: str | None
     status: str
     hops: int
+    x: NotRequired[float]
+    y: NotRequired[float]
 
 
 class GraphEdge(TypedDict):
@@ -574,6 +576,31 @@ class Graphed(Answer, Spoken):
     nodes: list[GraphNode]
     edges: list[GraphEdge]
     left: int
+
+
+class WholeGraph(Answer, Spoken):
+    """`whole_graph`, in columns: the nodes as GraphNode has them, `created` a day or "", how many
+    edges each has (`degrees`), and where it is (`x` and `y`, empty until `placed`); the `edges`:
+    source, target and relation as positions in `refs` and `relations`, one after another. `types`
+    and `projects`: how many nodes each has before any was left out; `total`: of all of them;
+    `parts` that are connected, `unlinked` nodes among those shown."""
+
+    refs: list[str]
+    names: list[str]
+    types_of: list[str]
+    kinds: list[str]
+    created: list[str]
+    degrees: list[int]
+    x: list[float]
+    y: list[float]
+    placed: bool
+    edges: list[int]
+    relations: list[str]
+    types: dict[str, int]
+    projects: dict[str, int]
+    total: int
+    parts: int
+    unlinked: int
 
 
 class Recalled(Answer, Spoken):

@@ -135,7 +135,20 @@ class Operations:
         limit: int = 60,
         ever: bool = False,
         as_of: str | None = None,
+        places: bool = False,
     ) -> answers.Graphed: ...
+    def whole_graph(
+        self,
+        *,
+        type: str | Sequence[str] = (),
+        without: str | Sequence[str] = (),
+        project: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        ever: bool = False,
+        as_of: str | None = None,
+        wait: float = 0.0,
+    ) -> answers.WholeGraph: ...
     def levels(self, *, id: str, up: bool = False) -> answers.Levels: ...
     def context(
         self,
@@ -424,7 +437,20 @@ class AsyncCalls:
         limit: int = 60,
         ever: bool = False,
         as_of: str | None = None,
+        places: bool = False,
     ) -> answers.Graphed: ...
+    async def whole_graph(
+        self,
+        *,
+        type: str | Sequence[str] = (),
+        without: str | Sequence[str] = (),
+        project: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        ever: bool = False,
+        as_of: str | None = None,
+        wait: float = 0.0,
+    ) -> answers.WholeGraph: ...
     async def levels(self, *, id: str, up: bool = False) -> answers.Levels: ...
     async def context(
         self,

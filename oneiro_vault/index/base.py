@@ -156,6 +156,19 @@ class Age(NamedTuple):
     timestamp: str
 
 
+class Node(NamedTuple):
+    """What a picture of all notes says of one: fields of its Row."""
+
+    key: int
+    handle: str
+    title: str
+    type: str
+    kind: str
+    created: str
+    status: str
+    project: str
+
+
 class Hit(NamedTuple):
     """The nearest chunk of one note; `kind` is `own` (the note's words) or `context` (with its
     neighbours in the session)."""

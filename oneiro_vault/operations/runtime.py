@@ -47,6 +47,7 @@ from oneiro_vault.vault.write import disk
 
 if TYPE_CHECKING:
     from oneiro_vault.judges.base import Judge
+    from oneiro_vault.operations.read.whole_graph import Drawn
 
 SOON = 256
 """Texts waiting for a vector that a person's recall waits for."""
@@ -85,7 +86,7 @@ class House:
     that is not in force; `judges` makes a judge of a name where the settings shall not; `sample`
     asks the model of a connected client; `cancel` ends the run of a loop; `questions`: by memory,
     what was last asked when it was found, and when; `doing`: how far a comparison of everything is
-    (stage, done, total)."""
+    (stage, done, total); `drawn`: where the nodes of the graph are."""
 
     root: Path
     settings: Settings
@@ -112,6 +113,7 @@ class House:
     cancel: threading.Event = field(default_factory=threading.Event)
     questions: dict[str, tuple[str, float]] = field(default_factory=dict)
     doing: tuple[str, int, int] = ("", 0, 0)
+    drawn: Drawn | None = None
     _began: str = ""
     _indexed_head: str = ""
     _backlog: bool = False

@@ -34,6 +34,7 @@ from oneiro_vault.operations.read import (
     orient,
     recall_show,
     resource_addresses,
+    whole_graph,
     wisdom,
 )
 from oneiro_vault.operations.remember import images, store_captures, write
@@ -152,6 +153,7 @@ OPS: Final[dict[str, Op]] = {
     "import_": Op(import_archive.import_),
     "collect": Op(store_captures.collect),
     "graph": Op(graph.graph, reads_only=True),
+    "whole_graph": Op(whole_graph.whole_graph, reads_only=True),
     "levels": Op(graph.levels, reads_only=True),
     "context": Op(assemble.context, reads_only=True),
     "inject": Op(assemble.inject, reads_only=True),

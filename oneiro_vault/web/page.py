@@ -75,14 +75,12 @@ class Page:
     @property
     def at(self) -> str:
         """The day (or the commit) as of which the person wants to see the vault, "" for today."""
-        return self.asked(AT).strip()
+        return self.request.query_params.get(AT, "").strip()
 
     @property
     def as_of(self) -> str | None:
-        """The same as operations take it. A page that asks for it can show the past; of one that
-        does not, the person is told that it shows today."""
-        self._travels = True
-        return self.at or None
+        """The same as operations take it."""
+        return self.asked(AT).strip() or None
 
     def query(self, **changed: object) -> str:
         """The address's query with these values instead, "" for none; a page of a list begins
@@ -93,7 +91,9 @@ class Page:
         return f"?{text}" if text else "?"
 
     def asked(self, name: str, default: str = "") -> str:
-        """A value of the query."""
+        """A value of the query. A page that asks for `at` can show the past; of one that does not,
+        the person is told that it shows today."""
+        self._travels = self._travels or name == AT
         return self.request.query_params.get(name, default)
 
     def number(self, name: str, default: int, least: int, most: int) -> int:

@@ -79,12 +79,34 @@ def test_the_timeline_leads_from_year_to_day(aged: tuple[Box, Visitor, str, str]
     assert f"/ui/memory/{soon}" not in person.get("/ui/timeline?kind=semantic").text
 
 
+def test_what_changed_in_a_time(other: Box) -> None:
+    person = visitor(other)
+    old = other.remember("The boat is <i>red</i>.")["id"]
+    other.ok("forget", other.remember("A letter came.")["id"])
+    other.ok("remember", "The boat is blue.", "--replaces", old)
+    day = datetime.now().astimezone().date().isoformat()
+    for within in (day, day[:7], day[:4]):
+        shown = person.get(f"/ui/timeline/changed?in={within}").text
+        assert "Newly believed" in shown
+        assert "The boat is blue." in shown
+        assert "<i>red" not in shown
+    other.ok("reframe", old, "The boat is <i>blue</i> now.")
+    again = person.get(f"/ui/timeline/changed?in={day}").text
+    assert again.count("<li>") >= 2
+    part = person.part(f"/ui/timeline/changed?in={day}").text
+    assert "<html" not in part
+    assert f"/ui/timeline/changed?in={day}" in person.get(f"/ui/timeline?in={day}").text
+    assert "what changed" not in person.get("/ui/timeline").text.lower()
+
+
 @pytest.mark.parametrize(
     "address",
     [
         "/ui/timeline?in=%00", "/ui/timeline?in=soonish", "/ui/timeline?kind=nonsense",
         "/ui/timeline?part=999999", "/ui/timeline?in=0001-01-01", "/ui/timeline?in=9999",
         "/ui/fading?days=999999999", "/ui/fading?part=-1", "/ui/fading?kind=%ED%A0%80",
+        "/ui/timeline/changed?in=", "/ui/timeline/changed?in=1999", "/ui/timeline/changed?in=2999",
+        "/ui/timeline/changed?in=%3Cscript%3E", "/ui/timeline?in=9999-12-31",
         "/ui/timeline?in=2026-13", "/ui/timeline?in=2026-1", "/ui/timeline?kind=%3Cscript%3E",
     ],
 )  # fmt: skip

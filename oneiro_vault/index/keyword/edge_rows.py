@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -112,19 +113,19 @@ def bearers(
 ) -> dict[str, list[Bearer]]:
     """Folded name -> some notes that go by it (all, if they are at most `FEW`); an entity also by a
     word of its title."""
-    query = f"""SELECT n.key, n.type, names.role != '{note_rows.WORD}' FROM names
+    query = f"""SELECT names.name, n.key, n.type, names.role != '{note_rows.WORD}'
+                FROM json_each(?) AS asked CROSS JOIN names ON names.name = asked.value
                 CROSS JOIN notes n ON n.key = names.note
-                WHERE names.name = ? AND names.role IN {_CALLED} AND {speaking.condition}
-                LIMIT {FEW}"""
-    found: dict[str, list[Bearer]] = {}
-    for name in names:
-        best: dict[int, Bearer] = {}
-        for key, type_, whole in db.execute(query, (name, *speaking.values)):
-            if whole or key not in best:
-                best[key] = Bearer(key, type_, bool(whole))
-        if best:
-            found[name] = [best[key] for key in sorted(best)]
-    return found
+                WHERE names.role IN {_CALLED} AND {speaking.condition}"""
+    found: dict[str, dict[int, Bearer]] = {}
+    rows: Counter[str] = Counter()
+    values = (json.dumps(list(dict.fromkeys(names))), *speaking.values)
+    for name, key, type_, whole in db.execute(query, values):
+        rows[name] += 1
+        best = found.setdefault(name, {})
+        if rows[name] <= FEW and (whole or key not in best):
+            best[key] = Bearer(key, type_, bool(whole))
+    return {name: [best[key] for key in sorted(best)] for name, best in found.items()}
 
 
 def of_their_own(db: sqlite3.Connection) -> list[tuple[str, str, int]]:

@@ -15,7 +15,7 @@ from oneiro_vault.core.ranking import Scale
 from oneiro_vault.core.text.query import capitals, fold, spellings, without
 from oneiro_vault.core.time.validity import Claim
 from oneiro_vault.errors import IndexProblem
-from oneiro_vault.index.base import Age, Edge, Filters, Hit, Near, Row, Vectors
+from oneiro_vault.index.base import Age, Edge, Filters, Hit, Near, Node, Row, Vectors
 from oneiro_vault.index.keyword import chunk_rows, edge_rows, fts, note_rows
 from oneiro_vault.index.keyword.database import Database
 from oneiro_vault.index.keyword.edge_rows import Bearer, Stated, StatedBy
@@ -209,6 +209,18 @@ class Answers(Words):
         )
         found = self._database.read(query, (key, text_hash))
         return found[0] if found else None
+
+    def nodes(self, statuses: Collection[str]) -> Sequence[Node]:
+        """Every note with one of these statuses."""
+        query = """SELECT key, handle, title, type, kind, created, status, project FROM notes
+                   WHERE status IN (SELECT value FROM json_each(?)) ORDER BY handle, path"""
+        found = map(Node._make, self._database.read(query, (json.dumps([*statuses]),)))
+        return [one._replace(title=self._veil(one.title)) for one in found]
+
+    def state(self) -> tuple[int, int]:
+        """Differs whenever the index may answer differently."""
+        query = "SELECT value FROM meta WHERE name = 'generation'"
+        return self._database.life, int(self._database.read(query)[0][0])
 
     # -- words
 

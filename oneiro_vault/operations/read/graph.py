@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
+import numpy as np
+
 from oneiro_vault import answers
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.markdown import parser
@@ -19,6 +21,7 @@ from oneiro_vault.index.keyword.edge_rows import UNTYPED, StatedBy
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.read.recall_show import check_text, opened
 from oneiro_vault.operations.runtime import House, View
+from oneiro_vault.recall import graph_layout
 from oneiro_vault.recall.graph_walk import Graph, Ref, Walk, wanted
 from oneiro_vault.recall.request import EVER, LIVE
 
@@ -38,13 +41,15 @@ def graph(
     limit: int = 60,
     ever: bool = False,
     as_of: str | None = None,
+    places: bool = False,
 ) -> answers.Graphed:
     """What is connected with a person or thing (a name, an alias, a title, an id), up to `depth`
     steps away (1, at most 6); with `to`, the shortest way there, up to 4 steps.
 
     `relation`: only these (`works_for`, in either direction), or categories of them (`social`).
-    `ever`: also what was replaced or has ended. `as_of`: as it was believed then. Raises NotFound
-    for what the vault has never heard of, AmbiguousId where several have the name.
+    `ever`: also what was replaced or has ended. `as_of`: as it was believed then.
+    `places`: also where to draw each, the first in the middle. Raises NotFound for what the vault
+    has never heard of, AmbiguousId where several have the name.
     """
     asked = (relation,) if isinstance(relation, str) else tuple(relation)
     check_text(name, to, *asked)
@@ -59,7 +64,10 @@ def graph(
             walk = found.walk(start, steps, limit, wanted(asked))
         else:
             walk = _way(found, start, _one(view, found, to), steps, asked, name, to)
-        return {**_answer(view, walk, (name, to or "")), **view.told(None, None, 0)}
+        answer = _answer(view, walk, (name, to or ""))
+        if places:
+            _place(answer)
+        return {**answer, **view.told(None, None, 0)}
 
 
 def _one(view: View, found: Graph, name: str) -> Ref:
@@ -94,7 +102,7 @@ def _way(
 def _answer(view: View, walk: Walk, asked: Sequence[str]) -> answers.Graphed:
     keys = {ref for ref in walk.hops if isinstance(ref, int)} | {tie.by for tie in walk.ties}
     rows = view.index.rows(keys)
-    names = _spelled(view, {ref for ref in walk.hops if isinstance(ref, str)}, rows, asked)
+    names = spelled(view, {ref for ref in walk.hops if isinstance(ref, str)}, rows, asked)
     edges: dict[tuple[str, str, str], answers.GraphEdge] = {}
     for tie in walk.ties:
         ends = _ref(tie.source, rows), tie.relation, _ref(tie.target, rows)
@@ -105,6 +113,14 @@ def _answer(view: View, walk: Walk, asked: Sequence[str]) -> answers.Graphed:
         "edges": list(edges.values()),
         "left": walk.left,
     }
+
+
+def _place(answer: answers.Graphed) -> None:
+    number = {one["ref"]: at for at, one in enumerate(answer["nodes"])}
+    pairs = [(number[one["source"]], number[one["target"]]) for one in answer["edges"]]
+    at = graph_layout.places(len(number), np.array(pairs, np.int64).reshape(-1, 2))
+    for node, (x, y) in zip(answer["nodes"], (at - at[0]).tolist(), strict=True):
+        node["x"], node["y"] = round(x, 2), round(y, 2)
 
 
 def _ref(ref: Ref, rows: dict[int, Row]) -> str:
@@ -137,7 +153,7 @@ def _edge(source: str, relation: str, target: str, by: Row) -> answers.GraphEdge
     }
 
 
-def _spelled(
+def spelled(
     view: View, names: Collection[str], rows: dict[int, Row], asked: Sequence[str]
 ) -> dict[str, str]:
     """Folded name -> as a note writes it, or as it was asked for."""

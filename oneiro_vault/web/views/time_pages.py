@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
+from oneiro_vault.errors import InvalidInput
 from oneiro_vault.web.page import PART, Handler, Page
 
 ROWS: Final = 50
@@ -19,6 +20,8 @@ HORIZONS: Final = (7, 30, 90, 365)
 """Days ahead that Fading offers."""
 _KINDS: Final = ("semantic", "episodic", "procedure", "principle", "entity", "orientation")
 """Types that have a colour of their own, in the order in which bars are built of them."""
+_LOWEST: Final = 4
+"""What a chart reaches up to at least: one of one would fill it."""
 _CURVE: Final = 24
 """Steps of a small curve."""
 
@@ -64,7 +67,7 @@ class Life:
 def _chart(bars: Sequence[tuple[str, str, str, Mapping[str, int]]]) -> Chart:
     """Of (where to, name, tick, type -> how many)."""
     top = max((sum(types.values()) for *_, types in bars), default=0)
-    top = _round_up(top)
+    top = max(_LOWEST, _round_up(top))
     return Chart([_bar(*bar, top) for bar in bars], top)
 
 
@@ -81,7 +84,8 @@ def _bar(to: str, name: str, tick: str, types: Mapping[str, int], top: int) -> B
 def _round_up(number: int) -> int:
     """The next number that reads well on an axis."""
     size: int = 10 ** max(0, len(str(number)) - 1)
-    return next((step * size for step in (1, 2, 4, 5, 10) if step * size >= number), 10 * size)
+    steps = (step * size // 10 for step in (10, 12, 15, 20, 25, 30, 40, 50, 60, 80))
+    return next((step for step in steps if step >= number), 10 * size)
 
 
 def _kind(kind: str) -> str:
@@ -121,6 +125,7 @@ async def timeline(page: Page) -> Response:
         within=within,
         trail=_trail(page, within),
         around=_around(page, within),
+        closed=_first_day(within) is not None,
         kind=kind,
         part=part,
         many=math.ceil(found["total"] / ROWS),
@@ -158,24 +163,52 @@ def _trail(page: Page, within: str) -> list[tuple[str, str]]:
 
 
 def _first_day(text: str) -> date | None:
+    """Of a year, a month, a day; the calendar's own ends are left alone."""
     try:
-        return date.fromisoformat({4: f"{text}-01-01", 7: f"{text}-01"}.get(len(text), text))
+        day = date.fromisoformat({4: f"{text}-01-01", 7: f"{text}-01"}.get(len(text), text))
     except ValueError:
         return None
+    return day if 1 < day.year < date.max.year else None
 
 
 def _around(page: Page, within: str) -> tuple[str, str] | None:
     """The queries of the spans before and after."""
     at = _first_day(within)
-    if at is None or not 1 < at.year < 9999:
+    if at is None:
         return None
-    step = {4: 366, 7: 31, 10: 1}[len(within)]
-    before, after = at - timedelta(days=1), at + timedelta(days=step)
+    before, after = at - timedelta(days=1), _last_day(within) + timedelta(days=1)
     length = len(within)
     return (
         page.query(**{"in": before.isoformat()[:length]}),
         page.query(**{"in": after.isoformat()[:length]}),
     )
+
+
+async def changed(page: Page) -> Response:
+    """What became of each memory in a year, a month or a day: a part of the page, or one of its
+    own."""
+    within = page.asked("in").strip()
+    first = _first_day(within)
+    if first is None:
+        raise InvalidInput(
+            "what changed is told of a year, a month or a day", hint="Write it like 2026-03."
+        )
+    after = _last_day(within)
+    today = datetime.now().astimezone().date()
+    found = await page.ops.diff(
+        before=(first - timedelta(days=1)).isoformat(),
+        after=None if after >= today else after.isoformat(),
+    )
+    template = "part_changed_then.html" if page.fragment else "changed_then.html"
+    return page.html(template, found=found, within=within, name=_trail(page, within)[1:], most=ROWS)
+
+
+def _last_day(within: str) -> date:
+    first = _first_day(within) or date.max
+    if len(within) == 10:
+        return first
+    month = 12 if len(within) == 4 else first.month
+    return date(first.year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
 
 
 # -- fading
@@ -196,9 +229,10 @@ async def fading(page: Page) -> Response:
         "fading.html",
         found=found,
         groups=[
-            (when, list(some)) for when, some in groupby(rows, key=lambda one: one[0]["fades"][:10])
+            (name, list(some))
+            for name, some in groupby(rows, key=lambda one: _when(one[0]["fades"], now.date()))
         ],
-        chart=None if gone else _ahead(found["days"], now.date(), days),
+        chart=None if gone else _ahead(page, found, now.date(), days),
         days=days,
         horizons=HORIZONS,
         kind=kind,
@@ -209,8 +243,27 @@ async def fading(page: Page) -> Response:
     )
 
 
-def _ahead(counts: Mapping[str, int], today: date, days: int) -> Chart | None:
+def _when(fades: str, today: date) -> str:
+    """Under which heading it stands."""
+    day = date.fromisoformat(fades[:10])
+    ahead = (day - today).days
+    for most, name in ((0, "Today"), (1, "Tomorrow"), (7, "Within a week")):
+        if 0 <= ahead <= most:
+            return name
+    return day.strftime("In %B" if day.year == today.year else "In %B %Y")
+
+
+def _firsts(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Day -> the first memory of it in the list, to which a bar of the chart leads."""
+    found: dict[str, str] = {}
+    for row in rows:
+        found.setdefault(row["fades"][:10], row["id"])
+    return found
+
+
+def _ahead(page: Page, found: Any, today: date, days: int) -> Chart | None:
     """How many go on each day (or in each week, month) ahead."""
+    counts, firsts = found["days"], _firsts(found["results"])
     if not counts:
         return None
     step = 1 if days <= 62 else 7 if days <= 400 else 31
@@ -221,7 +274,9 @@ def _ahead(counts: Mapping[str, int], today: date, days: int) -> Chart | None:
         number = sum(counts.get(day, 0) for day in span)
         name = first.strftime("%-d %B") if step == 1 else f"from {first.strftime('%-d %B %Y')}"
         tick = first.strftime("%-d %b") if (ahead // step) % 5 == 0 else ""
-        bars.append((f"#d{span[0]}", name, tick, {"fading": number} if number else {}))
+        row = next((firsts[day] for day in span if day in firsts), None)
+        to = f"{page.query()}#fade-{row}" if row else page.query()
+        bars.append((to, name, tick, {"fading": number} if number else {}))
     return _chart(bars)
 
 
@@ -268,7 +323,11 @@ def _done(page: Page, said: Mapping[str, Any]) -> Response:
     return page.see("/ui/fading")
 
 
-READS: Final[dict[str, Handler]] = {"/ui/timeline": timeline, "/ui/fading": fading}
+READS: Final[dict[str, Handler]] = {
+    "/ui/timeline": timeline,
+    "/ui/timeline/changed": changed,
+    "/ui/fading": fading,
+}
 WRITES: Final[dict[str, Handler]] = {
     "/ui/fading/{id}/keep": keep,
     "/ui/fading/{id}/forget": forget,
