@@ -9,7 +9,7 @@ from starlette.routing import BaseRoute, Route
 
 from oneiro_vault.errors import NotFound
 from oneiro_vault.web.page import Handler, Page, Site, endpoint
-from oneiro_vault.web.views import memory, memory_changes, search, time_pages, wake
+from oneiro_vault.web.views import dreams, memory, memory_changes, search, time_pages, wake
 
 READS: Final[dict[str, Handler]] = {
     **wake.READS,
@@ -17,12 +17,14 @@ READS: Final[dict[str, Handler]] = {
     **memory.READS,
     **memory_changes.READS,
     **time_pages.READS,
+    **dreams.READS,
 }
 """Address -> what answers a GET; it changes nothing."""
 WRITES: Final[dict[str, Handler]] = {
     **wake.WRITES,
     **memory_changes.WRITES,
     **time_pages.WRITES,
+    **dreams.WRITES,
 }
 """Address -> what answers a POST."""
 

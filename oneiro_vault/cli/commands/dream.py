@@ -382,8 +382,7 @@ class Sitting:
     def _edited(self, row: answers.Proposal) -> bool:
         """The note it is about (one that stays in force), as the person has it, is accepted in its
         place."""
-        changes = [change for change in row["changes"] if change["text"]]
-        changes.sort(key=lambda one: (not one["is_new"], not one["words"], "status" in one["keys"]))
+        changes = [change for change in row["changes"] if change["path"] == row["editable"]]
         if not changes:
             raise InvalidInput("there is no text to edit", hint="Accept or reject it.")
         text = self._edit(changes[0]["text"])
