@@ -1431,7 +1431,8 @@ class PastDecision(TypedDict):
 class PastRun(TypedDict):
     """A run that is over. `night`: when the first run of its night began; `undone_by`: the commit
     that took back all of it; of its report the questions whose answer recall found `before` and
-    `after` (None: none is told), the `cost`, and the `words`, where they were asked for."""
+    `after` (None: none is told), the `cost` in words, in `tokens` in and out and as `spent`, and
+    the `words`, where they were asked for."""
 
     run: str
     loop: str
@@ -1444,6 +1445,8 @@ class PastRun(TypedDict):
     report: str | None
     recall: dict[str, int] | None
     cost: str
+    tokens: int
+    spent: float
     undone: bool
     undone_by: str | None
     decisions: list[PastDecision]

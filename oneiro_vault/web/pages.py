@@ -9,7 +9,15 @@ from starlette.routing import BaseRoute, Route
 
 from oneiro_vault.errors import NotFound
 from oneiro_vault.web.page import Handler, Page, Site, endpoint
-from oneiro_vault.web.views import dreams, memory, memory_changes, search, time_pages, wake
+from oneiro_vault.web.views import (
+    care,
+    dreams,
+    memory,
+    memory_changes,
+    search,
+    time_pages,
+    wake,
+)
 
 READS: Final[dict[str, Handler]] = {
     **wake.READS,
@@ -18,6 +26,7 @@ READS: Final[dict[str, Handler]] = {
     **memory_changes.READS,
     **time_pages.READS,
     **dreams.READS,
+    **care.READS,
 }
 """Address -> what answers a GET; it changes nothing."""
 WRITES: Final[dict[str, Handler]] = {
@@ -25,6 +34,7 @@ WRITES: Final[dict[str, Handler]] = {
     **memory_changes.WRITES,
     **time_pages.WRITES,
     **dreams.WRITES,
+    **care.WRITES,
 }
 """Address -> what answers a POST."""
 

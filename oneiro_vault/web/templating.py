@@ -17,6 +17,8 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from oneiro_vault.web.notes import body_html
+
 STATIC: Final = "/ui/static"
 TYPES: Final[Mapping[str, str]] = {
     "css": "text/css; charset=utf-8",
@@ -25,7 +27,7 @@ TYPES: Final[Mapping[str, str]] = {
     "svg": "image/svg+xml",
 }
 _LINK: Final = re.compile(r"\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
-_ID: Final = re.compile(r"\b((?=[a-z]*[0-9])[0-9a-hjkmnp-tv-z]{12})\b")
+ID: Final = re.compile(r"\b((?=[a-z]*[0-9])[0-9a-hjkmnp-tv-z]{12})\b")
 """A memory's id in somebody's sentence."""
 HTMX: Final = "htmx.min.js"
 """Brought by the wheel; where the source is used as it is, by the package django-htmx, of which
@@ -76,7 +78,7 @@ def plain(title: str) -> str:
 
 def ids(text: object) -> Markup:
     """Text in which the ids of memories lead to them, each short."""
-    parts = _ID.split(str(text))
+    parts = ID.split(str(text))
     link = '<a href="/ui/memory/{0}">{1}</a>'
     return Markup("").join(
         Markup(link).format(part, part[:8]) if at % 2 else part for at, part in enumerate(parts)
@@ -100,6 +102,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["note"] = body_html
     made.filters |= {"moment": moment, "count": count, "plain": plain, "ids": ids, "cost": cost}
     made.globals |= {"asset": address}
     return made

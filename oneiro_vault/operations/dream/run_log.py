@@ -33,6 +33,9 @@ _RECALL: Final = re.compile(
 )
 _COST: Final = re.compile(r"(?m)^## Cost\n\n(.+)$")
 
+_TOKENS: Final = re.compile(r"([\d,]{1,20}) tokens in, ([\d,]{1,20}) out")
+_SPENT: Final = re.compile(r"about (\d{1,9}\.\d{1,9}) spent")
+
 
 @dataclass(frozen=True)
 class _Back:
@@ -122,11 +125,15 @@ def _tell(house: House, row: answers.PastRun, changes: bool) -> None:
             data = house.vault.files.read(row["report"])
             note = note_change.parsed(row["report"], data)
             words = note.body if note else ""
-    if told := _RECALL.search(words):
+    if found := _RECALL.search(words):
         names = ("probes", "before", "after", "dropped")
-        row["recall"] = dict(zip(names, map(int, told.groups()), strict=True))
+        row["recall"] = dict(zip(names, map(int, found.groups()), strict=True))
     if cost := _COST.search(words):
         row["cost"] = cost[1]
+        told = _TOKENS.search(cost[1])
+        row["tokens"] = sum(int(one.replace(",", "")) for one in told.groups()) if told else 0
+        spent = _SPENT.search(cost[1])
+        row["spent"] = float(spent[1]) if spent else 0.0
     if changes:
         row["words"] = words
         for one in row["decisions"]:
@@ -210,6 +217,8 @@ def _run(run: str, entries: Sequence[Entry], back: _Back) -> answers.PastRun:
         "report": reports[0] if reports else None,
         "recall": None,
         "cost": "",
+        "tokens": 0,
+        "spent": 0.0,
         "undone": gone,
         "undone_by": back.runs.get(run),
         "decisions": decisions,
@@ -232,6 +241,8 @@ def _idle(event: Mapping[str, Any]) -> answers.PastRun:
         "report": None,
         "recall": None,
         "cost": "",
+        "tokens": 0,
+        "spent": 0.0,
         "undone": False,
         "undone_by": None,
         "decisions": [],

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.markdown.word_diff import steps
+from oneiro_vault.core.markdown.word_diff import changes, steps
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import GitProblem, UnreadableNote
 from oneiro_vault.operations.history.diff import said
@@ -65,8 +65,9 @@ def change(path: str, before: bytes | None, after: bytes | None) -> answers.Prop
         return {**row, "words": new.body.strip(), "keys": _set(new)}
     both = said(old, new)
     parts = steps(*both) if both[0] != both[1] else []
+    found = [[*part] for part in changes(*both)] if parts else []
     words = " ".join(_MARKS[kind].format(part) for kind, part in parts)
-    return {**row, "words": words, "steps": [[*part] for part in parts], "keys": _keys(old, new)}
+    return {**row, "words": words, "steps": found, "keys": _keys(old, new)}
 
 
 def parsed(path: str, data: bytes | None) -> Memory | None:
