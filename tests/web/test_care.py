@@ -41,15 +41,12 @@ def test_health_says_what_is_and_what_waits(reader: Visitor) -> None:
 
 def test_the_doctor_says_what_to_do(reader: Visitor, dreamt: Box) -> None:
     assert "Nothing is wrong" in reader.part("/ui/health/doctor").text
-    attachment = dreamt.vault / "attachments/2026/11" / f"{'0' * 64}.png"
-    attachment.parent.mkdir(parents=True)
-    attachment.write_bytes(b"no picture")
     note = next((dreamt.vault / "semantic").rglob("*.md"))
     whole = note.read_bytes()
     note.write_bytes(b"---\ntitle: [\n---\n")
     found = reader.part("/ui/health/doctor").text
     assert 'class="card finding' in found
-    assert attachment.name in found
+    assert note.name in found
     note.write_bytes(whole)
 
 
