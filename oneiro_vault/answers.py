@@ -1423,10 +1423,27 @@ class Timer(TypedDict):
     command: list[str]
 
 
+class ProposedChange(TypedDict):
+    """A note as a decision has it. `steps`: its words before and after, pairs of `same`, `gone` or
+    `new` and words; [] for a new note, and where no word changes."""
+
+    path: str
+    id: str | None
+    title: str
+    is_new: bool
+    words: str
+    steps: list[list[str]]
+    keys: dict[str, str]
+    text: str
+
+
 class PastDecision(TypedDict):
-    """A decision of a run that is over."""
+    """A decision of a run that is over; `did` is its `op` as a report says it, `undone_by` the
+    commit that took back this one alone, `changes` what it made of which notes, where that was
+    asked for."""
 
     op: str
+    did: str
     title: str
     reason: str
     judge: str
@@ -1434,21 +1451,33 @@ class PastDecision(TypedDict):
     commit: str
     decision: str
     undone: bool
+    undone_by: str | None
+    changes: NotRequired[list[ProposedChange]]
 
 
 class PastRun(TypedDict):
-    """A run that is over."""
+    """A run that is over. `night`: when the first run of its night began; `undone_by`: the commit
+    that took back all of it; of its report the questions whose answer recall found `before` and
+    `after` (None: none is told), the `cost` in words, in `tokens` in and out and as `spent`, and
+    the `words`, where they were asked for."""
 
     run: str
     loop: str
     loops: list[str]
     judge: str
+    night: str
     started: str
     ended: str
     title: str
     report: str | None
+    recall: dict[str, int] | None
+    cost: str
+    tokens: int
+    spent: float
     undone: bool
+    undone_by: str | None
     decisions: list[PastDecision]
+    words: NotRequired[str]
 
 
 class Runs(Answer):
@@ -1465,20 +1494,9 @@ class Branch(TypedDict):
     proposals: int
 
 
-class ProposedChange(TypedDict):
-    """A note as a proposal would have it."""
-
-    path: str
-    id: str | None
-    title: str
-    is_new: bool
-    words: str
-    keys: dict[str, str]
-    text: str
-
-
 class Proposal(TypedDict):
-    """A decision that waits for a person; `stale`: why it can no longer be taken."""
+    """A decision that waits for a person; `stale`: why it can no longer be taken; `editable`: the
+    path of the note whose words a person may change first."""
 
     id: str
     branch: str
@@ -1492,6 +1510,7 @@ class Proposal(TypedDict):
     memories: list[str]
     stale: str | None
     changes: list[ProposedChange]
+    editable: str | None
 
 
 class Review(Answer):

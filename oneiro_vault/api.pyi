@@ -92,6 +92,8 @@ class Operations:
         until: str | None = None,
         loop: str | None = None,
         limit: int = 50,
+        night: str | None = None,
+        changes: bool = False,
     ) -> answers.Runs: ...
     def review(self, *, branch: str | None = None) -> answers.Review: ...
     def review_accept(
@@ -394,6 +396,8 @@ class AsyncCalls:
         until: str | None = None,
         loop: str | None = None,
         limit: int = 50,
+        night: str | None = None,
+        changes: bool = False,
     ) -> answers.Runs: ...
     async def review(self, *, branch: str | None = None) -> answers.Review: ...
     async def review_accept(

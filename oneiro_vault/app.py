@@ -52,6 +52,7 @@ class App(Operations):
     def __init__(self, house: House) -> None:
         self.house = house
         self._background: Background | None = None
+        self._writes: list[Callable[[], None]] = []
 
     @classmethod
     def open(
@@ -136,6 +137,15 @@ class App(Operations):
         table.check_arguments(op, found.run, given)
         if found.reports:
             given["progress"] = progress or quiet
+        try:
+            return self._for_caller(found, given, env)
+        finally:
+            for heard in () if found.reads_only else list(self._writes):
+                heard()
+
+    def _for_caller(
+        self, found: Op, given: Mapping[str, Any], env: Mapping[str, str] | None
+    ) -> dict[str, Any]:
         if env is None:
             return dict(self._run(found, given))
         commands.offer(env.get("PATH", ""))
@@ -203,16 +213,23 @@ class App(Operations):
         """Owner only: the way to the models of connected clients, for the judge `sampling`."""
         self.house.sample = sample
 
-    def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
-        """Call `heard`, on whichever thread it happens, after every refresh that changed something;
-        returns how to end it."""
+    def listen(self, heard: Callable[[], None], *, writes: bool = False) -> Callable[[], None]:
+        """Call `heard`, on whichever thread it happens, after every refresh that changed something,
+        with `writes` also after every operation that may have; returns how to end it."""
 
         def follow(done: Refreshed) -> None:
             if done.added or done.modified or done.removed:
                 heard()
 
+        def end() -> None:
+            self.house.refreshed.remove(follow)
+            if writes:
+                self._writes.remove(heard)
+
         self.house.refreshed.append(follow)
-        return lambda: self.house.refreshed.remove(follow)
+        if writes:
+            self._writes.append(heard)
+        return end
 
     def close(self) -> bool:
         """Stop background work, flush what is owed to git's index, close the indexes. False: git's

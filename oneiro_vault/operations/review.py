@@ -4,15 +4,12 @@ note's questions. Models may look."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from hashlib import sha256
 from typing import Any, Final
 
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import yaml_block
-from oneiro_vault.core.markdown.word_diff import steps
-from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import (
     AmbiguousId,
     InvalidInput,
@@ -24,11 +21,12 @@ from oneiro_vault.errors import (
 )
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations import proposals
-from oneiro_vault.operations.history.diff import said
+from oneiro_vault.operations.history import note_change
 from oneiro_vault.operations.proposals import Proposal
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Write
+from oneiro_vault.vault.git.staging_area import Entry as File
 from oneiro_vault.vault.history import proposal_branches
 from oneiro_vault.vault.history.proposal_branches import Open
 
@@ -37,14 +35,6 @@ _SHORTEST: Final = 4
 """Characters of a prefix that stands for an id."""
 _EDITED: Final = "edited in review"
 _LEFT_OUT: Final = "left out when its branch was merged"
-_SILENT: Final = frozenset(("body", "title", "path", "timestamp", "created", "id", "extra"))
-"""What a list of changed keys need not say: the words are shown beside it."""
-_TOLD: Final = (
-    "type", "source", "trust", "core", "status", "priority", "keep", "valid_from", "valid_until",
-    "derived_from", "supersedes",
-)  # fmt: skip
-"""Keys of a new note that are shown where they are set."""
-_MARKS: Final = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
 
 
 def review(house: House, branch: str | None = None) -> answers.Review:
@@ -62,6 +52,8 @@ def review(house: House, branch: str | None = None) -> answers.Review:
 def _row(house: House, one: Proposal) -> answers.Proposal:
     entry = one.entry
     changes = [_change(house, path, *pair) for path, pair in one.files.items()]
+    texts = [change for change in changes if change["text"]]
+    texts.sort(key=lambda one: (not one["is_new"], not one["words"], "status" in one["keys"]))
     forged = (
         _forged(path, house.vault.repo.data(after.blob))
         for path, (before, after) in one.files.items()
@@ -73,42 +65,18 @@ def _row(house: House, one: Proposal) -> answers.Proposal:
         "reason": entry.reason, "judge": entry.judge, "run": entry.run,
         "memories": list(entry.memories),
         "stale": proposals.stale(house, one) or next(filter(None, forged), None),
-        "changes": changes,
+        "changes": changes, "editable": texts[0]["path"] if texts else None,
     }  # fmt: skip
 
 
-def _change(house: House, path: str, *sides: Any) -> answers.ProposedChange:
-    """`words`: new ones, or all of both with [-gone-] and {+new+}; `keys`: what else it says or
-    changes."""
+def _change(house: House, path: str, *sides: File | None) -> answers.ProposedChange:
     before, after = (house.vault.repo.data(side.blob) if side else None for side in sides)
-    old, new = (_parsed(path, data) for data in (before, after))
-    text = (after or b"").decode("utf-8", "replace")
-    row: answers.ProposedChange = {
-        "path": path,
-        "id": None,
-        "title": path,
-        "is_new": before is None,
-        "words": "",
-        "keys": {},
-        "text": text,
-    }
-    if new is None:
-        return {**row, "words": text.strip()}
-    row["id"], row["title"] = new.id or None, new.title
-    if old is None:
-        return {**row, "words": new.body.strip(), "keys": _set(new)}
-    texts = said(old, new)
-    words = (
-        " ".join(_MARKS[kind].format(part) for kind, part in steps(*texts))
-        if texts[0] != texts[1]
-        else ""
-    )
-    return {**row, "words": words, "keys": _keys(old, new)}
+    return note_change.change(path, before, after)
 
 
 def _forged(path: str, data: bytes) -> str:
     """Why a new note cannot come from a branch, "" when it can: anybody can push a branch."""
-    note = _parsed(path, data)
+    note = note_change.parsed(path, data)
     if note is not None and note.core:
         return f"{path} is new and says core: true, which only a person may say"
     return (
@@ -116,35 +84,6 @@ def _forged(path: str, data: bytes) -> str:
         if note and note.trust == "user"
         else ""
     )
-
-
-def _parsed(path: str, data: bytes | None) -> Memory | None:
-    try:
-        return memories.parse(path, data) if data is not None else None
-    except UnreadableNote:
-        return None
-
-
-def _set(new: Memory) -> dict[str, str]:
-    every = ((name, getattr(new, name)) for name in _TOLD)
-    return {
-        name: _value(value)
-        for name, value in every
-        if value not in ("", (), None) and value is not False
-    }
-
-
-def _keys(old: Memory, new: Memory) -> dict[str, str]:
-    names = [
-        one.name
-        for one in fields(new)
-        if one.name not in _SILENT and getattr(old, one.name) != getattr(new, one.name)
-    ]
-    return {name: _value(getattr(new, name)) for name in names}
-
-
-def _value(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 # -- deciding
@@ -222,7 +161,7 @@ def _accept(house: House, one: Proposal, words: Mapping[str, str], actor: str) -
 
 def _edited(path: str, proposed_: bytes, text: str) -> bytes:
     data = text.encode("utf-8", "replace")
-    was = _parsed(path, proposed_)
+    was = note_change.parsed(path, proposed_)
     try:
         now = memories.parse(path, data)
     except UnreadableNote as error:

@@ -1,5 +1,6 @@
 """The stream by which an open page hears that the vault has changed: on disk, by a loop, by a
-model. It says that, not what: the page asks anew for the parts it shows."""
+model; or that what waits for a person may have. It says that, not what: the page asks anew for the
+parts it shows."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ class Events:
             with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(heard.set)
 
-        done = self.app.listen(hear)
+        done = self.app.listen(hear, writes=True)
         quiet = 0.0
         try:
             yield b"retry: 2000\nevent: open\ndata: \n\n"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -113,8 +114,10 @@ class Page:
             raise InvalidInput("a form of this page has no files", kept="Nothing was changed.")
         return {name: str(value).replace("\r\n", "\n") for name, value in fields.items()}
 
-    def html(self, template: str, status: int = 200, **context: object) -> Response:
-        """A page, or a part of one."""
+    def html(
+        self, template: str, status: int = 200, notice: str = "", **context: object
+    ) -> Response:
+        """A page, or a part of one; with a part, the open page says `notice` for a while."""
         shared = {
             "path": self.path,
             "vault": self.site.name,
@@ -123,6 +126,9 @@ class Page:
             "travel": travel.Travel(self.at, self._travels, self.request.query_params),
         }
         text = templating.rendered(template, {**shared, **context})
+        if notice and self.fragment:
+            said = Markup('<p hx-swap-oob="innerHTML:#notice">{}</p>').format(notice)
+            text += str(said)
         return HTMLResponse(travel.kept(text, self.at), status, {"Vary": "HX-Request"})
 
     def see(self, address: str) -> Response:

@@ -10,6 +10,8 @@ from starlette.routing import BaseRoute, Route
 from oneiro_vault.errors import NotFound
 from oneiro_vault.web.page import Handler, Page, Site, endpoint
 from oneiro_vault.web.views import (
+    care,
+    dreams,
     graph_page,
     memory,
     memory_changes,
@@ -25,6 +27,8 @@ READS: Final[dict[str, Handler]] = {
     **memory_changes.READS,
     **time_pages.READS,
     **graph_page.READS,
+    **dreams.READS,
+    **care.READS,
 }
 """Address -> what answers a GET; it changes nothing."""
 WRITES: Final[dict[str, Handler]] = {
@@ -32,6 +36,8 @@ WRITES: Final[dict[str, Handler]] = {
     **memory_changes.WRITES,
     **time_pages.WRITES,
     **graph_page.WRITES,
+    **dreams.WRITES,
+    **care.WRITES,
 }
 """Address -> what answers a POST."""
 

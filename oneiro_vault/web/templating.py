@@ -17,6 +17,8 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from oneiro_vault.web.notes import body_html
+
 STATIC: Final = "/ui/static"
 TYPES: Final[Mapping[str, str]] = {
     "css": "text/css; charset=utf-8",
@@ -25,6 +27,8 @@ TYPES: Final[Mapping[str, str]] = {
     "svg": "image/svg+xml",
 }
 _LINK: Final = re.compile(r"\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
+ID: Final = re.compile(r"\b((?=[a-z]*[0-9])[0-9a-hjkmnp-tv-z]{12})\b")
+"""A memory's id in somebody's sentence."""
 HTMX: Final = "htmx.min.js"
 """Brought by the wheel; where the source is used as it is, by the package django-htmx, of which
 nothing is run."""
@@ -72,6 +76,22 @@ def plain(title: str) -> str:
     return _LINK.sub(lambda link: link[2] or link[1], title).replace("[[", "")
 
 
+def ids(text: object) -> Markup:
+    """Text in which the ids of memories lead to them, each short."""
+    parts = ID.split(str(text))
+    link = '<a href="/ui/memory/{0}">{1}</a>'
+    return Markup("").join(
+        Markup(link).format(part, part[:8]) if at % 2 else part for at, part in enumerate(parts)
+    )
+
+
+def cost(text: str) -> str:
+    """What a run's report says of its cost, without what was none."""
+    parts = [one.strip() for one in text.rstrip(".").split(";")]
+    told = [one for one in parts if not one.startswith("0 ")]
+    return ", ".join(told) or "no question was asked"
+
+
 @cache
 def environment() -> Environment:
     """Everything is escaped; what is not there is an error, not an empty string."""
@@ -82,7 +102,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"moment": moment, "count": count, "plain": plain}
+    made.filters["note"] = body_html
+    made.filters |= {"moment": moment, "count": count, "plain": plain, "ids": ids, "cost": cost}
     made.globals |= {"asset": address}
     return made
 

@@ -30,6 +30,7 @@ from tests.bench import (
     months,
     named,
     nights,
+    pages,
     recalling,
     syncing,
     walks,
@@ -43,7 +44,7 @@ PARTS = {
     "mcp": models.run, "nights": nights.run,
     "abstention": abstention.run, "languages": languages.run, "longnotes": longnotes.run,
     "months": months.run, "named": named.run, "corrections": corrections.run,
-    "walks": walks.run,
+    "walks": walks.run, "pages": pages.run,
     "week": week.run,
 }  # fmt: skip
 

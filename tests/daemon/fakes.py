@@ -65,7 +65,7 @@ class SmallApp(App):
     def reread(self) -> Settings:
         return Settings()
 
-    def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
+    def listen(self, heard: Callable[[], None], *, writes: bool = False) -> Callable[[], None]:
         return lambda: None
 
     def sample_with(self, sample: Callable[[str, str, int], str | None]) -> None:

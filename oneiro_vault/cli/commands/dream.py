@@ -314,8 +314,7 @@ def done(found: Mapping[str, Any], style: Style) -> Output:
 def to_edit(row: answers.Proposal) -> tuple[str, str]:
     """Path and text of the note a proposal is about (one that stays in force). Raises
     InvalidInput."""
-    changes = [change for change in row["changes"] if change["text"]]
-    changes.sort(key=lambda one: (not one["is_new"], not one["words"], "status" in one["keys"]))
+    changes = [change for change in row["changes"] if change["path"] == row["editable"]]
     if not changes:
         raise InvalidInput("there is no text to edit", hint="Accept or reject it.")
     return changes[0]["path"], changes[0]["text"]

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from oneiro_vault import answers
 from oneiro_vault.core.memory import epoch
 from oneiro_vault.core.time import date_ranges as dates
+from oneiro_vault.errors import OneiroError
+from oneiro_vault.mind.report import DOES
+from oneiro_vault.operations.history import note_change
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.worktree.files import is_note
@@ -19,6 +24,31 @@ _SOURCE: Final = "undo of source "
 EVENT: Final = "run"
 """Kind of the ledger's events for runs that decided nothing: `id` of the first of them, `loops`,
 `judge`, `title`, `since`."""
+LAST: Final = "last"
+_PAUSE: Final = 3600.0
+"""Seconds between two runs of different nights, at least."""
+_RECALL: Final = re.compile(
+    r"(?m)^(\d{1,9}) probes; (\d{1,9}) found their memory before, (\d{1,9}) after; "
+    r"(\d{1,9}) decisions? dropped"
+)
+_COST: Final = re.compile(r"(?m)^## Cost\n\n(.+)$")
+
+_TOKENS: Final = re.compile(r"([\d,]{1,20}) tokens in, ([\d,]{1,20}) out")
+_SPENT: Final = re.compile(r"about (\d{1,9}\.\d{1,9}) spent")
+
+
+@dataclass(frozen=True)
+class _Back:
+    """What was taken back, and by which commit: whole runs, single commits; and commits with all
+    that came from a source."""
+
+    runs: Mapping[str, str]
+    commits: Mapping[str, str]
+    sources: frozenset[str]
+
+    def has(self, run: str, commit: str) -> bool:
+        """Does the decision of this commit no longer stand?"""
+        return run in self.runs or commit in self.commits or commit in self.sources
 
 
 def runs(
@@ -27,8 +57,12 @@ def runs(
     until: str | None = None,
     loop: str | None = None,
     limit: int = 50,
+    night: str | None = None,
+    changes: bool = False,
 ) -> answers.Runs:
-    """Runs of loops, newest first, each with its decisions, taken back or not."""
+    """Runs of loops, newest first, each with its decisions, taken back or not. `night`: those of
+    the night of this run, or of the `last` that changed something. `changes`: also what each
+    decision made of which notes, word by word, and the report."""
     now = datetime.fromtimestamp(house.clock()).astimezone()
     start = dates.parse_range(since, now)[0] if since else None
     end = dates.parse_range(until, now)[1] if until else None
@@ -37,11 +71,12 @@ def runs(
     for entry in history.runs() if house.vault.head() else ():
         found.setdefault(entry.run, []).append(entry)
     undoings = list(_standing(history.undoings())) if found else []
-    taken = {match[1] for one in undoings if (match := _UNDONE.fullmatch(one.reason))}
     made = [entry for entries in found.values() for entry in entries if entry.decision]
-    back = {one.undoes for one in undoings} | {
-        commit for one in undoings for commit in _with_source(house, one, made)
-    }
+    back = _Back(
+        {m[1]: one.commit for one in undoings if (m := _UNDONE.fullmatch(one.reason))},
+        {one.undoes: one.commit for one in undoings},
+        frozenset(commit for one in undoings for commit in _with_source(house, one, made)),
+    )
     idle = [
         event
         for event in house.vault.events()
@@ -50,18 +85,59 @@ def runs(
     rows: list[tuple[float, answers.PastRun]] = [
         (epoch(row["started"]) or 0.0, row) for row in map(_idle, reversed(idle))
     ]
-    rows += [
-        (entries[-1].when, _run(run, entries, back, run in taken)) for run, entries in found.items()
-    ]
+    rows += [(entries[-1].when, _run(name, entries, back)) for name, entries in found.items()]
     rows.sort(key=lambda pair: pair[0], reverse=True)
+    _into_nights(rows)
+    began = _night([row for _, row in rows], night) if night else None
     wanted = [
         row
         for when, row in rows
         if (start is None or start <= when)
         and (end is None or when < end)
         and (loop is None or loop in row["loops"])
+        and began in (None, row["night"])
     ]
-    return {"schema": 1, "runs": wanted[: max(1, limit)], "total": len(wanted)}
+    shown = wanted[: max(1, limit)]
+    for row in shown:
+        _tell(house, row, changes)
+    return {"schema": 1, "runs": shown, "total": len(wanted)}
+
+
+def _into_nights(rows: Sequence[tuple[float, answers.PastRun]]) -> None:
+    """Runs, newest first, that follow one another without a pause are of one night."""
+    before, night = float("-inf"), ""
+    for when, row in reversed(rows):
+        night = night if when - before < _PAUSE else row["started"]
+        row["night"], before = night, when
+
+
+def _night(rows: Sequence[answers.PastRun], of: str) -> str:
+    """When the night began that a run is of; "" when there is no such run."""
+    meant = (row for row in rows if row["run"] == of or (of == LAST and row["decisions"]))
+    return next((row["night"] for row in meant), "")
+
+
+def _tell(house: House, row: answers.PastRun, changes: bool) -> None:
+    """What its report says of it; with `changes`, all of it, and what its decisions changed."""
+    words = ""
+    with suppress(OneiroError, OSError):  # a person may have deleted it
+        if row["report"]:
+            data = house.vault.files.read(row["report"])
+            note = note_change.parsed(row["report"], data)
+            words = note.body if note else ""
+    if found := _RECALL.search(words):
+        names = ("probes", "before", "after", "dropped")
+        row["recall"] = dict(zip(names, map(int, found.groups()), strict=True))
+    if cost := _COST.search(words):
+        row["cost"] = cost[1]
+        told = _TOKENS.search(cost[1])
+        row["tokens"] = sum(int(one.replace(",", "")) for one in told.groups()) if told else 0
+        spent = _SPENT.search(cost[1])
+        row["spent"] = float(spent[1]) if spent else 0.0
+    if changes:
+        row["words"] = words
+        for one in row["decisions"]:
+            one["changes"] = note_change.in_commit(house, one["commit"])
 
 
 def _standing(undoings: Iterable[Entry]) -> Iterator[Entry]:
@@ -107,23 +183,25 @@ def _since(house: House, undo: Entry, paths: Sequence[str]) -> Mapping[str, set[
     return found
 
 
-def _run(run: str, entries: Sequence[Entry], back: set[str], taken: bool) -> answers.PastRun:
+def _run(run: str, entries: Sequence[Entry], back: _Back) -> answers.PastRun:
     made = [entry for entry in reversed(entries) if entry.decision]
     reports = [path for entry in entries for path in entry.paths if path.startswith("dreams/")]
-    gone = taken or (bool(made) and all(one.commit in back for one in made))
+    gone = run in back.runs or (bool(made) and all(back.has(run, one.commit) for one in made))
     told = next(
         (entry.title.removeprefix("report of ") for entry in entries if not entry.decision), ""
     )
     decisions: list[answers.PastDecision] = [
         {
             "op": one.op,
+            "did": DOES.get(one.op, one.op),
             "title": one.title,
             "reason": one.reason,
             "judge": one.judge,
             "memories": list(one.memories),
             "commit": one.commit,
             "decision": one.decision,
-            "undone": taken or one.commit in back,
+            "undone": back.has(run, one.commit),
+            "undone_by": back.commits.get(one.commit),
         }
         for one in made
     ]
@@ -132,11 +210,17 @@ def _run(run: str, entries: Sequence[Entry], back: set[str], taken: bool) -> ans
         "loop": entries[0].loop,
         "loops": _loops(entries[0], told),
         "judge": entries[0].judge,
+        "night": "",
         "started": dates.iso(entries[-1].when),
         "ended": dates.iso(entries[0].when),
         "title": told,
         "report": reports[0] if reports else None,
+        "recall": None,
+        "cost": "",
+        "tokens": 0,
+        "spent": 0.0,
         "undone": gone,
+        "undone_by": back.runs.get(run),
         "decisions": decisions,
     }
 
@@ -150,11 +234,17 @@ def _idle(event: Mapping[str, Any]) -> answers.PastRun:
         "loop": names[0] if len(names) == 1 else "night",
         "loops": names,
         "judge": str(event.get("judge", "")),
+        "night": "",
         "started": began,
         "ended": ended,
         "title": str(event.get("title", "")),
         "report": None,
+        "recall": None,
+        "cost": "",
+        "tokens": 0,
+        "spent": 0.0,
         "undone": False,
+        "undone_by": None,
         "decisions": [],
     }
 

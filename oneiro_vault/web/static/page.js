@@ -99,6 +99,27 @@ function listen() {
   stream.addEventListener("changed", () => htmx.trigger(document.body, "changed"));
 }
 
+// what somebody sends is not swept away by an answer that was asked for before
+let writing = 0, missed = false;
+
+function sends(event) {
+  return event.detail.requestConfig?.verb !== "get";
+}
+
+document.body.addEventListener("htmx:beforeSend", (event) => { if (sends(event)) writing += 1; });
+document.body.addEventListener("htmx:beforeSwap", (event) => {
+  if (!writing || event.detail.requestConfig.triggeringEvent?.type !== "changed") return;
+  event.detail.shouldSwap = false;
+  missed = true;
+});
+document.body.addEventListener("htmx:afterRequest", (event) => {
+  if (!sends(event)) return;
+  writing = Math.max(0, writing - 1);
+  if (writing || !missed) return;
+  missed = false;
+  htmx.trigger(document.body, "changed");
+});
+
 document.addEventListener("visibilitychange", () => {
   // a browser allows six connections to a host over all of its tabs
   if (document.hidden) { stream?.close(); stream = null; } else { listen(); htmx.trigger(document.body, "changed"); }
@@ -106,9 +127,14 @@ document.addEventListener("visibilitychange", () => {
 
 export function tell(text) {
   notice.textContent = text;
-  notice.hidden = false;
 }
 
+let told = 0;
+new MutationObserver(() => {
+  clearTimeout(told);
+  told = setTimeout(() => notice.replaceChildren(), 12000);
+}).observe(notice, { childList: true });
+notice.addEventListener("click", () => notice.replaceChildren());
 document.body.addEventListener("htmx:responseError", (event) => tell(event.detail.xhr.responseText.slice(0, 300)));
 document.body.addEventListener("htmx:sendError", () => tell("The vault's owner does not answer: run `oneiro ui` again."));
 document.body.addEventListener("htmx:load", (event) => dates(event.detail.elt.parentElement ?? document));

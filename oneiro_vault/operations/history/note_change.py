@@ -1,0 +1,100 @@
+"""A note before and after a change: its words side by side, and what else it says or changes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import fields
+from typing import Any, Final
+
+from oneiro_vault import answers
+from oneiro_vault.core import memory as memories
+from oneiro_vault.core.markdown.word_diff import changes, steps
+from oneiro_vault.core.memory import Memory
+from oneiro_vault.errors import GitProblem, UnreadableNote
+from oneiro_vault.operations.history.diff import said
+from oneiro_vault.operations.runtime import House
+from oneiro_vault.vault.worktree.files import is_note
+
+_SILENT: Final = frozenset(("body", "title", "path", "timestamp", "created", "id", "extra"))
+"""What a list of changed keys need not say: the words are shown beside it."""
+_TOLD: Final = (
+    "type", "source", "trust", "core", "status", "priority", "keep", "valid_from", "valid_until",
+    "derived_from", "supersedes",
+)  # fmt: skip
+"""Keys of a new note that are shown where they are set."""
+_MARKS: Final = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
+_REPORTS: Final = "dreams/"
+
+
+def in_commit(house: House, commit: str) -> list[answers.ProposedChange]:
+    """What a commit made of notes; not of reports, nor of what was purged since. [] for a commit
+    that cannot be read: `doctor` tells of damage."""
+    repo, found = house.vault.repo, []
+    with suppress(GitProblem):
+        parent = next(iter(repo.parents(commit)), "")
+        for path, sides in repo.difference(parent, commit).items():
+            if not is_note(path) or path.startswith(_REPORTS):
+                continue
+            before, after = (repo.data(side.blob) if side else None for side in sides)
+            if not any(house.vault.erased.in_file(path, data) for data in (before, after) if data):
+                found.append(change(path, before, after))
+    return found
+
+
+def change(path: str, before: bytes | None, after: bytes | None) -> answers.ProposedChange:
+    """What becomes of a note, None where there is none. `words`: new ones, or all of both with
+    [-gone-] and {+new+}; `keys`: what else it says or changes."""
+    old, new = (parsed(path, data) for data in (before, after))
+    text = (after or b"").decode("utf-8", "replace")
+    row: answers.ProposedChange = {
+        "path": path,
+        "id": None,
+        "title": path,
+        "is_new": before is None,
+        "words": "",
+        "steps": [],
+        "keys": {},
+        "text": text,
+    }
+    known = new or old
+    if known is not None:
+        row["id"], row["title"] = known.id or None, known.title
+    if new is None:
+        return {**row, "words": text.strip()}
+    if old is None:
+        return {**row, "words": new.body.strip(), "keys": _set(new)}
+    both = said(old, new)
+    parts = steps(*both) if both[0] != both[1] else []
+    found = [[*part] for part in changes(*both)] if parts else []
+    words = " ".join(_MARKS[kind].format(part) for kind, part in parts)
+    return {**row, "words": words, "steps": found, "keys": _keys(old, new)}
+
+
+def parsed(path: str, data: bytes | None) -> Memory | None:
+    """A note, None where there is none or it cannot be read."""
+    try:
+        return memories.parse(path, data) if data is not None else None
+    except UnreadableNote:
+        return None
+
+
+def _set(new: Memory) -> dict[str, str]:
+    every = ((name, getattr(new, name)) for name in _TOLD)
+    return {
+        name: _value(value)
+        for name, value in every
+        if value not in ("", (), None) and value is not False
+    }
+
+
+def _keys(old: Memory, new: Memory) -> dict[str, str]:
+    names = [
+        one.name
+        for one in fields(new)
+        if one.name not in _SILENT and getattr(old, one.name) != getattr(new, one.name)
+    ]
+    return {name: _value(getattr(new, name)) for name in names}
+
+
+def _value(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
