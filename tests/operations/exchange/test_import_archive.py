@@ -287,7 +287,7 @@ def test_what_cannot_be_read_changes_nothing(tmp_path: Path, root: Path, call: C
     cut = tmp_path / "cut.zip"
     cut.write_bytes(Path(export(tmp_path, chat("c1", TALK))).read_bytes()[:-50])
     for path, error in ((str(cut), InvalidInput), (str(tmp_path / "no"), NotFound),
-                        ("x.zip", InvalidInput)):  # fmt: skip
+                        ("x.zip", InvalidInput), ("/", InvalidInput)):  # fmt: skip
         with pytest.raises(error) as caught:
             call("import_", path=path)
         assert caught.value.kept == "Nothing was imported."
