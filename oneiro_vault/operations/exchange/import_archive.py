@@ -62,6 +62,7 @@ def import_(
         )
     wanted = formats.named(format) if format else None
     with _alone(), _readable(place), Archive.at(place) as archive:
+        progress("looking at what it is", 0, 0)
         found = wanted or formats.recognised(archive)
         house.converge()
         house.reconcile(progress)  # what is not indexed yet would be stored a second time
