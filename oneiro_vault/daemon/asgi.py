@@ -201,8 +201,9 @@ class Desk:
 
 
 def _abandoned(op: str, left: threading.Event, life: Life) -> bool:
-    """A read nobody waits for may be cut short; a write always runs to its end."""
-    return op in protocol.READS and (left.is_set() or life.stopping.is_set())
+    """A read nobody waits for may be cut short; a write runs to its end, or to that of a step."""
+    may = op in protocol.READS or op in protocol.ENDLESS
+    return may and (left.is_set() or life.stopping.is_set())
 
 
 class _Reporter:

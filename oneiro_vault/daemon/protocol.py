@@ -38,6 +38,8 @@ READS = frozenset(
     "timeline whole_graph".split()
 )
 """Operations that change nothing: safe to repeat, and run beside a long write."""
+ENDLESS = frozenset(("import_",))
+"""Writes that go on for long, in steps that each are whole: they end when nobody waits for them."""
 HOT = frozenset(
     "recall show list log why blame diff stats status orient remember correct reframe forget "
     "restore undo runs context graph consult learn ponder".split()

@@ -31,6 +31,7 @@ _DEEPEST: Final = 2
 """Zips in a zip in a zip: OpenAI's privacy portal sends one in one."""
 _MEDIA: Final = ("files__", "dall-e__")
 """Zips of uploads and pictures: large, and a `conversations.json` in one is a person's own file."""
+_PACKED: Final = (".tgz", ".tar", ".tar.gz", ".tbz2", ".tar.bz2", ".tar.xz", ".7z", ".rar")
 _NOT_IN: Final = frozenset((".git", "__MACOSX"))
 _EPOCH: Final = 315_532_800.0  # 1980-01-01, what a zip says when it does not know
 
@@ -184,6 +185,12 @@ def _found(path: Path, unpacked: _Unpacked) -> tuple[dict[str, _Entry], list[tup
         return _opened(entries, unpacked, 0, left_out), left_out
     if not path.is_file():
         raise NotFound(f"there is no file or folder {shown(path, 200)}", kept=UNTOUCHED)
+    if path.name.lower().endswith(_PACKED):
+        raise InvalidInput(
+            f"{path.name} is packed in a way that is not read here",
+            kept=UNTOUCHED,
+            hint="Unpack it and import the folder.",
+        )
     if _is_zip(path):
         return _opened(_unwrapped(_zip(path, path.name, unpacked)), unpacked, 0), []
     return {path.name: _file(path)}, []

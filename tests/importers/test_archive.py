@@ -178,3 +178,11 @@ def test_temporary_files_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert io.BytesIO(archive.read("in.zip/x.json")).read() == b"[]"
         assert any((tmp_path / "t").iterdir())
     assert not any((tmp_path / "t").iterdir())
+
+
+def test_what_is_packed_otherwise_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "takeout.tgz"
+    path.write_bytes(b"\x1f\x8b\x08")
+    with pytest.raises(InvalidInput, match="not read here") as caught:
+        Archive.at(path)
+    assert "Unpack it" in caught.value.hint

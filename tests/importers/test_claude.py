@@ -203,3 +203,10 @@ def test_another_services_file_is_an_error(tmp_path: Path) -> None:
     path = zipped(tmp_path / "y.zip", {"conversations.json": [{"mapping": {}, "title": "x"}]})
     with pytest.raises(InvalidInput, match="none of the 1 records"):
         records(claude.FORMAT, path)
+
+
+def test_blocks_of_a_kind_nobody_knows_leave_the_flat_copy(tmp_path: Path) -> None:
+    new = claude_message("a", "human", "My words.", content=[{"type": "quux", "payload": 1}])
+    only_thoughts = [{"type": "thinking", "thinking": "Hm."}]
+    thought = claude_message("b", "assistant", "Hm.", 1, content=only_thoughts)
+    assert turns(tmp_path, new, thought) == [("user", "My words.")]

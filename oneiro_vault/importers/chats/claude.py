@@ -26,6 +26,8 @@ from oneiro_vault.importers.records import Format, Note, Record, Skipped, Turn
 
 _SPEAKERS: Final = {"human": "user", "user": "user", "assistant": "assistant"}
 _SPOKEN: Final = frozenset(("text", "voice_note"))
+_NOT_SAID: Final = frozenset(("thinking", "tool_use", "tool_result", "injected_prompt_block"))
+"""Blocks whose words the flat copy of a message may hold."""
 _TAKEN: Final = ("conversations", "projects", "memories", "design_chats")
 """Categories of a split export of which something is imported."""
 _MOST_FILES: Final = 2000
@@ -209,8 +211,9 @@ def _blocks(message: Object, speaker: str) -> Iterator[tuple[str, str]]:
     if isinstance(content, str) and content:
         yield speaker, content
     elif isinstance(content, list) and content:
-        for block in content:
-            yield from _block(block, speaker)
+        found = [said for block in content for said in _block(block, speaker)]
+        thought = any(inside(block, "type") in _NOT_SAID for block in content)
+        yield from found or ([] if thought else [(speaker, written(message.get("text")))])
     else:
         yield speaker, written(message.get("text"))
 

@@ -39,6 +39,7 @@ _OTHER: Final = re.compile(
 )
 _ATTACHED: Final = re.compile(r"\s*Attached (\d+) files?\.?\s*$")
 _SAMPLE: Final = 400
+_MOST_FILES: Final = 3000
 _COMMON: Final = 0.6
 _FEWEST: Final = 4
 """Records from which the verb before prompts is told in a language that nobody listed."""
@@ -64,12 +65,23 @@ def read(archive: Archive) -> Iterator[Record]:
 def _pages(archive: Archive) -> Iterator[tuple[str, str]]:
     """("json" or "html", name) of what is My Activity of Gemini; a record in both forms counts once
     later, by its second and its words."""
-    for name in archive.names():
+    for name in _some(archive, (".json", ".html")):
         suffix = PurePosixPath(name).suffix.lower()
         if suffix == ".json" and any(map(_is_record, dialogue.begins(archive, name, 5))):
             yield "json", name
         elif suffix == ".html" and b"outer-cell" in _head(archive, name):
             yield "html", name
+
+
+def _some(archive: Archive, suffixes: tuple[str, ...]) -> list[str]:
+    """Files that may be meant, by how their names end; a file by itself always. Of very many none:
+    that is somebody's home and no export."""
+    names = archive.names()
+    found = [
+        name for name in names
+        if PurePosixPath(name).suffix.lower() in suffixes or len(names) == 1
+    ]  # fmt: skip
+    return found if len(found) <= _MOST_FILES else []
 
 
 def _is_record(record: Object) -> bool:
@@ -203,13 +215,12 @@ def _html(archive: Archive, name: str, seen: Counter[str]) -> Iterator[Record]:
 
 def _studio(archive: Archive) -> Iterator[str]:
     """Files of prompts, mostly without a suffix."""
-    for name in archive.names():
-        if PurePosixPath(name).suffix.lower() in ("", ".json") or len(archive.names()) == 1:
-            head = _head(archive, name).lstrip(b"\xef\xbb\xbf \r\n\t")
-            chunks = b'"chunkedPrompt"' in head or b'"runSettings"' in head
-            bare = head[:1] == b"[" and b'"role"' in head and b'"text"' in head
-            if head[:1] in (b"{", b"[") and (chunks or (bare and b'"model"' in head)):
-                yield name
+    for name in _some(archive, ("", ".json")):
+        head = _head(archive, name).lstrip(b"\xef\xbb\xbf \r\n\t")
+        chunks = b'"chunkedPrompt"' in head or b'"runSettings"' in head
+        bare = head[:1] == b"[" and b'"role"' in head and b'"text"' in head
+        if head[:1] in (b"{", b"[") and (chunks or (bare and b'"model"' in head)):
+            yield name
 
 
 def _prompt(archive: Archive, name: str) -> Iterator[Record]:

@@ -16,6 +16,7 @@ from oneiro_vault import answers
 from oneiro_vault.api import Progress
 from oneiro_vault.core.conversation.captures import imported
 from oneiro_vault.errors import Elsewhere, SettingsError
+from oneiro_vault.index.base import Row
 from oneiro_vault.judges.deferred import Nobody
 from oneiro_vault.mind.loops import distil, encode
 from oneiro_vault.operations.dream import choose_judge, run_lease, run_now
@@ -156,7 +157,7 @@ def soon_due(house: House) -> bool:
     if not rest or house.settings["dreams.judge"] == Nobody.name:
         return False
     state = _today(house)
-    rows = [row for row in waiting(house) if not imported(row.source)]
+    rows = _captured(house)
     new = {row.id for row in rows}.difference(state.tried)
     newest = max((row.when or 0.0 for row in rows), default=0.0)
     return (
@@ -171,7 +172,7 @@ def run_soon(house: House) -> answers.Dreamt:
     """Encode what has rested, then distil. Each capture is tried once: what a ceiling or a failure
     left is the night's."""
     state = _today(house)
-    _tried(house, state._replace(tried=[row.id for row in waiting(house)]))
+    _tried(house, state._replace(tried=[row.id for row in _captured(house)]))
     try:
         done = run_now.run(house, _LOOPS, scheduled=True, calls=_left(house, state))
     except Elsewhere as error:
@@ -179,6 +180,11 @@ def run_soon(house: House) -> answers.Dreamt:
     spent = state.calls + sum(found["calls"] for found in done["runs"])
     _tried(house, _today(house)._replace(calls=spent))
     return {**_nothing(), **done}
+
+
+def _captured(house: House) -> list[Row]:
+    """What waits and was captured here."""
+    return [row for row in waiting(house) if not imported(row.source)]
 
 
 class _Day(NamedTuple):

@@ -3,6 +3,7 @@ notes as memories; only what is new of it, a batch a commit."""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -55,11 +56,17 @@ def import_(
     cannot be read; what came before a file's end that is missing is stored.
     """
     place = Path(path)
-    if not place.is_absolute():
+    if not place.is_absolute() or "\0" in path:
         raise InvalidInput(f"{shown(path)} is not an absolute path", kept=UNTOUCHED)
     _elsewhere(place, house.vault.root)
+    if os.path.realpath(place) == place.anchor:
+        raise InvalidInput(
+            f"{shown(path)} is the whole disk", kept=UNTOUCHED, hint="Name the export itself."
+        )
+    wanted = formats.named(format) if format else None
     with _alone(), _readable(place), Archive.at(place) as archive:
-        found = formats.named(format) if format else formats.recognised(archive)
+        progress("looking at what it is", 0, 0)
+        found = wanted or formats.recognised(archive)
         house.converge()
         house.reconcile(progress)  # what is not indexed yet would be stored a second time
         run = Import(house, archive, found, dry_run, progress, foreign, project or "")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Sequence
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
@@ -286,7 +287,7 @@ def test_what_cannot_be_read_changes_nothing(tmp_path: Path, root: Path, call: C
     cut = tmp_path / "cut.zip"
     cut.write_bytes(Path(export(tmp_path, chat("c1", TALK))).read_bytes()[:-50])
     for path, error in ((str(cut), InvalidInput), (str(tmp_path / "no"), NotFound),
-                        ("x.zip", InvalidInput)):  # fmt: skip
+                        ("x.zip", InvalidInput), ("/", InvalidInput)):  # fmt: skip
         with pytest.raises(error) as caught:
             call("import_", path=path)
         assert caught.value.kept == "Nothing was imported."
@@ -315,3 +316,23 @@ def test_what_comes_again_after_an_undo_is_not_taken_for_forgotten(
     assert call("why", id=row["id"])["status"] == "active"
     call("forget", id=row["id"])
     assert call("import_", path=path)["conversations"]["forgotten"] == 1
+
+
+def test_an_import_that_nobody_waits_for_ends_and_goes_on_later(
+    tmp_path: Path, root: Path, app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_archive, "BATCH", 1)
+    filler = "x" * 400_000
+    chats = [chat(f"c{n}", TALK, safe_urls=[filler]) for n in range(8)]
+    path = export(tmp_path, *chats)
+
+    def gone(stage: str, done: int, _total: int) -> None:
+        if stage.startswith("importing, 3"):
+            raise CancelledError
+
+    with pytest.raises(CancelledError):
+        app.call("import_", {"path": path}, gone)
+    assert 3 <= len(episodes(root)) < 8
+    found = app.call("import_", {"path": path})
+    assert found["conversations"]["new"] + found["conversations"]["known"] == 8
+    assert len(episodes(root)) == 8
