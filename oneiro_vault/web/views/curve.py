@@ -38,7 +38,8 @@ def curve(found: Mapping[str, Any], days: Sequence[str] = ()) -> Curve:
     placed = [(x(_seconds(one["when"])), _y(one["strength"]), one["ahead"]) for one in points]
     past = [(at, y) for at, y, ahead in placed if not ahead]
     coming = [*past[-1:], *((at, y) for at, y, ahead in placed if ahead)]
-    marks = [(x(_seconds(day)), day) for day in days if first <= _seconds(day) <= last]
+    dated = [(noon, day) for day in days if (noon := _noon(day)) is not None]
+    marks = [(x(noon), day) for noon, day in dated if first <= noon <= last]
     return Curve(
         _line(past), _line(coming), _y(found["threshold"]), past[-1][0] if past else 0.0,
         _y(found["strength"]), [(at, _near(placed, at), day) for at, day in marks],
@@ -58,5 +59,13 @@ def _y(strength: float) -> float:
     return round(_FLOOR - (_FLOOR - _TOP) * min(max(strength, 0.0), 1.0), 1)
 
 
+def _noon(day: str) -> float | None:
+    """None for what a pulled ledger says that is no day."""
+    try:
+        return _seconds(f"{day}T12:00:00+00:00")
+    except ValueError:
+        return None
+
+
 def _seconds(text: str) -> float:
-    return datetime.fromisoformat(text if "T" in text else f"{text}T12:00:00+00:00").timestamp()
+    return datetime.fromisoformat(text).timestamp()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from typing import Any, Final
@@ -72,7 +72,7 @@ async def memory(page: Page) -> Response:
         curve=curve(strength, [one["when"][:10] for one in usage["uses"]]),
         usage=usage,
         lines=_lines(grounds["results"][0]),
-        links=_links(shown),
+        links=_links(shown, {one["id"] for one in (*below["levels"], *above["levels"])}),
         heir=_heir(shown),
         done=_DONE.get(page.asked("done"), ""),
         commit=page.asked("commit"),
@@ -105,10 +105,10 @@ def _heir(shown: answers.Shown) -> answers.Linked | None:
 _LINEAGE: Final = frozenset({"derived_from", "superseded_by", "supersedes"})
 
 
-def _links(shown: answers.Shown) -> dict[str, list[answers.Linked]]:
-    """What it speaks of and what speaks of it, without its lineage."""
+def _links(shown: answers.Shown, told: Collection[str]) -> dict[str, list[answers.Linked]]:
+    """What it speaks of and what speaks of it, without its lineage, which is `told` already."""
     return {
-        name: [one for one in found if one["relation"] not in _LINEAGE]
+        name: [one for one in found if one["relation"] not in _LINEAGE and one["id"] not in told]
         for name, found in (("out", shown["links"]), ("in", shown["backlinks"]))
     }
 

@@ -183,6 +183,6 @@ def test_without_a_script(box: Box, lived: dict[str, str], window: Windows) -> N
     page.locator(".hits .row-title").first.click()
     page.locator("summary", has_text="Wrong").click()
     page.get_by_role("button", name="It is wrong").click()
-    expect(page.get_by_role("status")).to_contain_text("it is wrong")
+    expect(page.get_by_role("status").first).to_contain_text("it is wrong")
     page.get_by_role("button", name="Keep").click()
-    expect(page.get_by_role("status")).to_contain_text("it helped")
+    expect(page.get_by_role("status").first).to_contain_text("it helped")

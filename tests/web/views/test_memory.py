@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from tests.box import Box
-from tests.web.kit import Answer, Visitor
+from tests.web.kit import Answer, Visitor, visitor
 
 
 def hidden(answer: Answer, name: str) -> str:
@@ -238,3 +238,22 @@ def test_a_link_is_followed(box: Box, person: Visitor) -> None:
     nowhere = person.get("/ui/go?to=https://evil.example/%0d%0aX:y&from=zzzz")
     assert nowhere.headers["location"].startswith("/ui/search?q=https%3A")
     assert person.get("/ui/go").status == 303
+
+
+def test_a_note_that_nobody_adopted(other: Box) -> None:
+    """No id, no frontmatter, odd keys: it is shown all the same."""
+    (other.vault / "plain.md").write_text("# Plain\n\nJust <b>words</b> and [[nowhere]].\n")
+    odd = "---\ntype: <i>x\nclient: [1, {a: b}]\ncreated: whenever\ntags: [<b>]\nabout: {a: 1}\n---\nOdd.\n"
+    (other.vault / "odd.md").write_text(odd)
+    found = visitor(other)
+    rows = other.json("list")["results"]
+    assert {row["path"] for row in rows} >= {"plain.md", "odd.md"}
+    for row in rows:
+        text = page(found, row["id"]).text
+        assert "<b>" not in text
+        assert "<i>" not in text
+        assert found.part(f"/ui/memory/{row['id']}/history").status == 200
+        assert found.get(f"/ui/memory/{row['id']}/edit").status == 200
+    plain = next(row["id"] for row in rows if row["path"] == "plain.md")
+    answer = found.post(f"/ui/memory/{plain}/feedback", {"useful": "yes"})
+    assert "oneiro adopt" in answer.text

@@ -98,7 +98,8 @@ def test_a_curve_stays_in_its_picture() -> None:
         for day in range(1, 11)
     ]
     found = curve(
-        {"points": points, "threshold": 0.05, "strength": 0.75}, ["2026-10-03", "2020-01-01"]
+        {"points": points, "threshold": 0.05, "strength": 0.75},
+        ["2026-10-03", "2020-01-01", "<b>", ""],
     )
     pairs = [tuple(map(float, one.split(","))) for one in f"{found.past} {found.ahead}".split()]
     assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in pairs)
