@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
+from oneiro_vault.index.store import GRAPH
 from oneiro_vault.recall.graph_layout import Pairs, Points, places
 
-FILE: Final = "graph.npz"
 LOG = logging.getLogger("oneiro.graph")
 _MOST: Final = 4
 """Graphs whose places are remembered."""
@@ -26,7 +26,7 @@ class Places:
     """Asked from any thread; one computes at a time."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = folder / FILE
+        self._file = folder / GRAPH
         self._lock = threading.Lock()
         self._done: dict[str, Points] = {}
         self._known: dict[str, tuple[float, float]] | None = None

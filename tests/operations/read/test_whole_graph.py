@@ -11,7 +11,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.core.time.strength import DAY
 from oneiro_vault.errors import InvalidInput
-from oneiro_vault.recall.graph_places import FILE
+from oneiro_vault.index.store import GRAPH
 from tests.operations.conftest import QUICK, Call, stored
 from tests.operations.past import life
 
@@ -77,7 +77,7 @@ def test_places_outlive_the_owner_and_do_not_jump(root: Path) -> None:
         call: Call = lambda op, **params: app.call(op, params)  # noqa: E731  # shorter than a function
         filled(call)
         before = call("whole_graph", wait=10.0)
-        assert (app.house.index.folder / FILE).exists()
+        assert (app.house.index.folder / GRAPH).exists()
         folder = app.house.index.folder
     with App.open(root, QUICK) as app:
         call = lambda op, **params: app.call(op, params)  # noqa: E731  # shorter than a function
@@ -87,9 +87,19 @@ def test_places_outlive_the_owner_and_do_not_jump(root: Path) -> None:
         there = dict(zip(after["refs"], zip(after["x"], after["y"], strict=True), strict=True))
         for ref, x, y in zip(before["refs"], before["x"], before["y"], strict=True):
             assert abs(there[ref][0] - x) + abs(there[ref][1] - y) < 0.35 * width
-        (folder / FILE).write_bytes(b"no such thing")
+        (folder / GRAPH).write_bytes(b"no such thing")
     with App.open(root, QUICK) as app:
         assert app.call("whole_graph", {"wait": 10.0})["placed"]
+
+
+def test_names_go_with_what_is_scrubbed(app: App, call: Call) -> None:
+    filled(call)
+    call("whole_graph", wait=10.0)
+    file = app.house.index.folder / GRAPH
+    assert file.exists()
+    app.house.index.scrub()
+    assert not file.exists()
+    assert call("whole_graph", wait=10.0)["placed"]
 
 
 def test_as_it_was(root: Path) -> None:
