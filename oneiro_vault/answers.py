@@ -583,7 +583,8 @@ class WholeGraph(Answer, Spoken):
     edges each has (`degrees`), and where it is (`x` and `y`, empty until `placed`); the `edges`:
     source, target and relation as positions in `refs` and `relations`, one after another. `types`
     and `projects`: how many nodes each has before any was left out; `total`: of all of them;
-    `parts` that are connected, `unlinked` nodes among those shown."""
+    `parts` that are connected, `unlinked` nodes among those shown; `unread`: notes whose links are
+    not followed yet (ask again)."""
 
     refs: list[str]
     names: list[str]
@@ -601,6 +602,7 @@ class WholeGraph(Answer, Spoken):
     total: int
     parts: int
     unlinked: int
+    unread: int
 
 
 class Recalled(Answer, Spoken):

@@ -34,6 +34,8 @@ from oneiro_vault.index.keyword.queries import Answers
 from oneiro_vault.index.refresh import LARGEST, Refresher
 from oneiro_vault.index.vectors.service import Semantic
 
+GRAPH: Final = "graph.npz"
+"""Where `recall.graph_places` keeps the places of nodes, by name."""
 _UNFINISHED: Final = ".new"
 """How the name of an index file ends that is still being built."""
 _WAITING: Final = 0.05
@@ -401,7 +403,7 @@ class Index(Answers):
         self._semantic.cache.scrub(held)
         self.rebuild()
         self._semantic.replace()
-        for file in self.folder.glob("*.bad*"):
+        for file in (*self.folder.glob("*.bad*"), *self.folder.glob(f"{GRAPH}*")):
             file.unlink(missing_ok=True)
 
     # -- inside

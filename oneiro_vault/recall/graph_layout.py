@@ -25,7 +25,7 @@ STEPS: Final = (120, 220)
 REFINE: Final = 20
 """Steps for a graph of which most places are known."""
 _KNOWN: Final = 0.6
-"""Share of the places that must be known for that."""
+"""Share of the places of linked nodes that must be known for that."""
 _CELLS: Final = (48, 96)
 """Of the grid, along each side: for hundreds of nodes, for thousands."""
 _EXACT: Final = 100
@@ -54,7 +54,8 @@ def places(
         return np.zeros((0, 2))
     links = _simple(edges)
     parts = components(count, links)
-    fresh = known is None or np.isnan(known[:, 0]).mean() > 1 - _KNOWN
+    linked = np.unique(links)
+    fresh = known is None or not len(linked) or np.isnan(known[linked, 0]).mean() > 1 - _KNOWN
     start = np.full((count, 2), np.nan) if fresh or known is None else known.copy()
     sizes = np.bincount(parts, minlength=1)
     found = np.full((count, 2), np.nan)

@@ -9,14 +9,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from oneiro_vault.index.store import GRAPH
 from oneiro_vault.recall.graph_layout import Pairs, Points, places
 
-FILE: Final = "graph.npz"
 LOG = logging.getLogger("oneiro.graph")
+Flags: TypeAlias = npt.NDArray[np.bool_]
 _MOST: Final = 4
 """Graphs whose places are remembered."""
 _UNFINISHED: Final = ".new"
@@ -26,10 +28,10 @@ class Places:
     """Asked from any thread; one computes at a time."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = folder / FILE
+        self._file = folder / GRAPH
         self._lock = threading.Lock()
         self._done: dict[str, Points] = {}
-        self._known: dict[str, tuple[float, float]] | None = None
+        self._known: dict[str, tuple[float, float, bool]] | None = None
         self._work: threading.Thread | None = None
 
     def of(self, refs: Sequence[str], edges: Pairs, wait: float, living: bool) -> Points | None:
@@ -52,33 +54,51 @@ class Places:
 
     def _find(self, state: str, refs: list[str], edges: Pairs, living: bool) -> None:
         try:
-            held = self._held()
-            nowhere = (np.nan, np.nan)
-            known = np.array([held.get(ref, nowhere) for ref in refs], float).reshape(-1, 2)
-            found = places(len(refs), edges, known)
+            linked = np.bincount(edges.ravel(), minlength=len(refs)) > 0
+            found = places(len(refs), edges, self._where(refs, linked))
             with self._lock:
                 self._done = {**dict(list(self._done.items())[1 - _MOST :]), state: found}
                 if living:
-                    self._known = dict(zip(refs, map(tuple, found.tolist()), strict=True))
+                    self._known = _known(refs, found, linked)
             if living:
-                self._keep(refs, found)
+                self._keep(refs, found, linked)
         except Exception:  # a thread of its own: nobody would hear of it
             LOG.exception("the graph could not be laid out")
 
-    def _held(self) -> dict[str, tuple[float, float]]:
+    def _where(self, refs: Sequence[str], linked: Flags) -> Points:
+        """The places that are known; one that was found while a node was linked with nothing says
+        nothing of where it belongs now."""
+        held = self._held()
+        at = np.full((len(refs), 2), np.nan)
+        for number, ref in enumerate(refs):
+            x, y, was_linked = held.get(ref, (0.0, 0.0, None))
+            if was_linked == linked[number]:
+                at[number] = x, y
+        return at
+
+    def _held(self) -> dict[str, tuple[float, float, bool]]:
         if self._known is None:
             self._known = {}
-            with suppress(OSError, ValueError, KeyError, EOFError):
-                with np.load(self._file, allow_pickle=False) as kept:
-                    refs, at = kept["refs"], kept["at"].astype(float)
-                self._known = dict(
-                    zip(map(str, refs), map(tuple, at.reshape(len(refs), 2).tolist()), strict=True)
-                )
+            with (
+                suppress(OSError, ValueError, KeyError, EOFError),
+                np.load(self._file, allow_pickle=False) as kept,
+            ):
+                refs = [str(ref) for ref in kept["refs"]]
+                self._known = _known(refs, kept["at"].reshape(-1, 2), kept["linked"])
         return self._known
 
-    def _keep(self, refs: list[str], found: Points) -> None:
+    def _keep(self, refs: list[str], found: Points, linked: Flags) -> None:
         fresh = self._file.with_name(self._file.name + _UNFINISHED)
         with suppress(OSError):  # a full disk, or a folder that is gone: it is found out again
             with fresh.open("wb") as file:
-                np.savez_compressed(file, refs=np.array(refs), at=found.astype(np.float32))
+                np.savez_compressed(
+                    file, refs=np.array(refs), at=found.astype(np.float32), linked=linked
+                )
             fresh.replace(self._file)
+
+
+def _known(refs: Sequence[str], at: Points, linked: Flags) -> dict[str, tuple[float, float, bool]]:
+    return {
+        ref: (float(x), float(y), bool(flag))
+        for ref, (x, y), flag in zip(refs, at.tolist(), linked.tolist(), strict=True)
+    }

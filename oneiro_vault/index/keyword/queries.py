@@ -217,6 +217,10 @@ class Answers(Words):
         found = map(Node._make, self._database.read(query, (json.dumps([*statuses]),)))
         return [one._replace(title=self._veil(one.title)) for one in found]
 
+    def unread(self) -> int:
+        """Notes and sessions that were taken in, and whose links are not followed yet."""
+        return self._ask(chunk_rows.waiting)
+
     def state(self) -> tuple[int, int]:
         """Differs whenever the index may answer differently."""
         query = "SELECT value FROM meta WHERE name = 'generation'"

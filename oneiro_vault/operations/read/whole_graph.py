@@ -91,7 +91,8 @@ def whole_graph(
                 and _within(one, start, end)
             ),
         )
-        return {**_answer(whole, kept, at), **view.told(None, None, 0)}
+        answer = _answer(whole, kept, at, view.index.unread())
+        return {**answer, **view.told(None, None, 0)}
 
 
 def _within(one: Node, start: float | None, end: float | None) -> bool:
@@ -152,7 +153,9 @@ def _kept(whole: Whole, wanted: Callable[[Node], bool]) -> npt.NDArray[np.bool_]
     return kept & (~named | near)
 
 
-def _answer(whole: Whole, kept: npt.NDArray[np.bool_], at: Points | None) -> answers.WholeGraph:
+def _answer(
+    whole: Whole, kept: npt.NDArray[np.bool_], at: Points | None, unread: int
+) -> answers.WholeGraph:
     nodes = [one for one, shown in zip(whole.nodes, kept.tolist(), strict=True) if shown]
     place = np.cumsum(kept) - 1
     inside = kept[whole.edges].all(axis=1)
@@ -179,4 +182,5 @@ def _answer(whole: Whole, kept: npt.NDArray[np.bool_], at: Points | None) -> ans
         "total": len(whole.nodes),
         "parts": int((np.bincount(parts) > 1).sum()) if len(nodes) else 0,
         "unlinked": int((degrees == 0).sum()),
+        "unread": unread,
     }

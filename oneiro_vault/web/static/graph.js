@@ -59,13 +59,14 @@ function begin() {
       return;
     }
     tries = 0;
+    if (found.unread) setTimeout(() => load(true).catch(failed), 3000); // links are still being followed
     const held = selected >= 0 ? graph.refs[selected] : "";
     graph = prepare(found);
     selected = held ? graph.refs.indexOf(held) : -1;
     over = -1;
     wait.hidden = true;
     colours();
-    if (!keep) fit();
+    if (!keep) fit(false);
     draw();
     if (!keep && graph.hops.length) select(0, false);
     canvas.dataset.nodes = String(graph.count);
@@ -94,14 +95,17 @@ function begin() {
     const middle = [width / 2, height / 2], unseen = !width || !height;
     measure();
     if (!graph || !width || !height) return;
-    if (unseen) fit();
+    if (unseen) fit(false);
     else { view.x += width / 2 - middle[0]; view.y += height / 2 - middle[1]; }
     draw();
   }
 
-  function fit() {
+  // at first only what is linked: the dust around it is there when somebody asks for all
+  function fit(all = true) {
+    const some = !all && graph.degrees.filter(Boolean).length >= 10;
     let left = Infinity, right = -Infinity, top = Infinity, bottom = -Infinity;
     for (let at = 0; at < graph.count; at++) {
+      if (some && graph.degrees[at] === 0) continue;
       left = Math.min(left, graph.px[at]); right = Math.max(right, graph.px[at]);
       top = Math.min(top, graph.py[at]); bottom = Math.max(bottom, graph.py[at]);
     }

@@ -11,7 +11,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.core.time.strength import DAY
 from oneiro_vault.errors import InvalidInput
-from oneiro_vault.recall.graph_places import FILE
+from oneiro_vault.index.store import GRAPH
 from tests.operations.conftest import QUICK, Call, stored
 from tests.operations.past import life
 
@@ -53,6 +53,7 @@ def test_every_note_and_every_edge(call: Call) -> None:
     assert dict(zip(found["names"], found["types_of"], strict=True))["Petrel"] == "name"
     assert found["unlinked"] == 1
     assert found["parts"] == 1
+    assert found["unread"] == 0
     assert sum(found["degrees"]) == 2 * len(found["edges"]) // 3
 
 
@@ -77,7 +78,7 @@ def test_places_outlive_the_owner_and_do_not_jump(root: Path) -> None:
         call: Call = lambda op, **params: app.call(op, params)  # noqa: E731  # shorter than a function
         filled(call)
         before = call("whole_graph", wait=10.0)
-        assert (app.house.index.folder / FILE).exists()
+        assert (app.house.index.folder / GRAPH).exists()
         folder = app.house.index.folder
     with App.open(root, QUICK) as app:
         call = lambda op, **params: app.call(op, params)  # noqa: E731  # shorter than a function
@@ -87,9 +88,36 @@ def test_places_outlive_the_owner_and_do_not_jump(root: Path) -> None:
         there = dict(zip(after["refs"], zip(after["x"], after["y"], strict=True), strict=True))
         for ref, x, y in zip(before["refs"], before["x"], before["y"], strict=True):
             assert abs(there[ref][0] - x) + abs(there[ref][1] - y) < 0.35 * width
-        (folder / FILE).write_bytes(b"no such thing")
+        (folder / GRAPH).write_bytes(b"no such thing")
     with App.open(root, QUICK) as app:
         assert app.call("whole_graph", {"wait": 10.0})["placed"]
+
+
+def test_what_was_linked_with_nothing_moves_to_its_neighbours(call: Call) -> None:
+    filled(call)
+    for number in range(30):
+        stored(call, f"Nothing in particular, {number}.")
+    loose = stored(call, "Said of nobody yet.")
+    before = call("whole_graph", wait=10.0)
+    stored(call, f"It belongs to [[{loose}]] and [[Ivo]].")
+    after = call("whole_graph", wait=10.0)
+
+    def away(found: dict[str, Any]) -> float:
+        at = dict(zip(found["names"], zip(found["x"], found["y"], strict=True), strict=True))
+        here, there = at["Said of nobody yet."], at["Ivo"]
+        return float(abs(here[0] - there[0]) + abs(here[1] - there[1]))
+
+    assert away(after) < away(before) / 1.5
+
+
+def test_names_go_with_what_is_scrubbed(app: App, call: Call) -> None:
+    filled(call)
+    call("whole_graph", wait=10.0)
+    file = app.house.index.folder / GRAPH
+    assert file.exists()
+    app.house.index.scrub()
+    assert not file.exists()
+    assert call("whole_graph", wait=10.0)["placed"]
 
 
 def test_as_it_was(root: Path) -> None:
