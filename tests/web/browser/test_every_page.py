@@ -3,6 +3,7 @@ alone, and with a hostile vault nothing runs and nothing is asked of anybody els
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,6 +52,8 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Box, dict[s
         shot = str(picture(made.folder))
         made.ok(HERE, "remember", "I sail in June.", "--type", "orientation")
         row = made.json(HERE, "remember", "The mast, [[Petrel]].", "--image", shot)["results"][0]
+        asked = {"text": "It drips in June.", "flags": ["contradiction"]}
+        made.ok(HERE, "remember", "--from-jsonl", "-", stdin=json.dumps(asked).encode())
         run = made.json(HERE, "runs")["runs"][0]["run"]
         yield made, {"id": row["id"], "sha": row["images"][0]["sha256"], "run": run}
         made("stop")
