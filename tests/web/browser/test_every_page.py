@@ -101,7 +101,7 @@ def test_by_keyboard_alone(full: tuple[Box, dict[str, str]], window: Windows) ->
     base = page.url.partition("/ui/")[0]
     for path in shown(values):
         page.goto(base + path)
-        stops = []
+        stops: list[str] = []
         for _ in range(TABS):
             page.keyboard.press("Tab")
             stop = page.evaluate(STOPS)
