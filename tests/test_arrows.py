@@ -26,7 +26,7 @@ FLOOR = {
 SAME_FLOOR = {
     ("classify", "index"), ("judges", "classify"), ("app", "operations"), ("cli", "daemon"),
     ("daemon", "cli"), ("daemon", "mcp"), ("daemon", "http"), ("http", "daemon"),
-    ("cli", "http"), ("http", "auth"), ("daemon", "web"), ("web", "daemon"), ("cli", "web"),
+    ("cli", "http"), ("http", "auth"), ("http", "web"), ("daemon", "web"), ("web", "daemon"), ("cli", "web"),
     ("cli", "hook"), ("hook", "cli"), ("hook", "daemon"), ("memory_tool", "cli"),
     ("importers", "capture"),
 }  # fmt: skip

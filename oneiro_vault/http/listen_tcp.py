@@ -228,7 +228,13 @@ class Network:
         handlers = {RefusedError: answer_refusal, OneiroError: answer_refusal}
         routes = [*OAuthFace(self.access).routes(), *Faces(desk).routes(), *routes]
         inner = Starlette(routes=routes, exception_handlers=handlers)
-        return Gate(inner, self.access, Names(self.public, self.origins), life, self.body_bytes)
+        names = Names(self.public, self.origins)
+        gate = Gate(inner, self.access, names, life, self.body_bytes)
+        from oneiro_vault.http.page_gate import PageGate  # templates take a while to load
+        from oneiro_vault.web.page_server import for_readers
+
+        pages = for_readers(desk.app, life, desk.pools)
+        return PageGate(gate, pages, self.access, names, life)
 
     def server(self, asgi: ASGIApp, grace: int) -> QuietServer:
         """A server of its own: its limits are not the socket's."""

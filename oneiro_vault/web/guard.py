@@ -60,17 +60,9 @@ class Guard:
         if scope["type"] != "http":
             return
         headers = Headers(scope=scope)
-
-        async def guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                given = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    given.setdefault(name, value)
-            await send(message)
-
         refusal = self._refusal(scope, headers)
         with self.life.request():
-            await (refusal or self.inner)(scope, receive, guarded)
+            await (refusal or self.inner)(scope, receive, with_headers(send))
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         method, path = scope["method"], scope["path"]
@@ -78,7 +70,7 @@ class Guard:
             return PlainTextResponse("This server is not known by that name.", 421)
         if method not in _READING and method != "POST":
             return PlainTextResponse("Only GET and POST.", 405, {"Allow": "GET, HEAD, POST"})
-        if method == "POST" and not self._own(headers):
+        if method == "POST" and not own_page(headers, f"http://{headers['host']}"):
             return PlainTextResponse("Only its own pages may change the vault.", 403)
         if not headers.get("content-length", "0").isdigit():
             return PlainTextResponse("How long is it?", 400)
@@ -93,19 +85,38 @@ class Guard:
 
     def session(self, headers: Mapping[str, str]) -> str:
         """What the browser says its session is, "" for nothing."""
-        try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
-        except CookieError:
-            return ""
-        return found.value if found else ""
+        return cookie_of(headers, self.cookie)
 
     def _hosts(self) -> frozenset[str]:
         return frozenset(f"{host}:{self.port}" for host in ("127.0.0.1", "localhost", "[::1]"))
 
-    def _own(self, headers: Headers) -> bool:
-        """From a page of this very origin. Other ports of this machine are the same site, so
-        `same-site` is not enough."""
-        site = headers.get("sec-fetch-site")
-        if site is not None:
-            return site == "same-origin"
-        return headers.get("origin", "") == f"http://{headers['host']}"
+
+def with_headers(send: Send) -> Send:
+    """A `send` whose answers carry HEADERS."""
+
+    async def guarded(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            given = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                given.setdefault(name, value)
+        await send(message)
+
+    return guarded
+
+
+def cookie_of(headers: Mapping[str, str], name: str) -> str:
+    """The value of a browser's cookie, "" for none."""
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return ""
+    return found.value if found else ""
+
+
+def own_page(headers: Mapping[str, str], base: str) -> bool:
+    """From a page of this very origin (`base`)? Other ports of this machine are the same site, so
+    `same-site` is not enough."""
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site == "same-origin"
+    return headers.get("origin", "") == base

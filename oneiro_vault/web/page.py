@@ -14,12 +14,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from oneiro_vault.api import AsyncCalls, Progress
-from oneiro_vault.app import App
+from oneiro_vault.app import OPS, App
 from oneiro_vault.daemon.asgi import Pools
 from oneiro_vault.errors import InvalidInput, OneiroError
 from oneiro_vault.web import templating, travel
 from oneiro_vault.web.travel import AT
 
+_LOOKS: Final = "schedule"
+"""It only looks, where nothing is to begin."""
+KEPT: Final = "Nothing was changed."
 LOG = logging.getLogger("oneiro.web")
 NAVIGATION: Final = (
     ("/ui/", "Wake", "g w"),
@@ -43,11 +46,16 @@ class Site:
     app: App
     pools: Pools
     name: str
+    reads_only: bool = False
+    """For whoever may only look."""
 
     async def call(
         self, op: str, params: Mapping[str, Any], progress: Progress | None = None
     ) -> Any:
-        """One operation on a thread."""
+        """One operation on a thread. Raises InvalidInput for a change where nothing may be."""
+        if self.reads_only and not (OPS[op].reads_only or (op == _LOOKS and not params)):
+            hint = "`oneiro ui` on the vault's own machine does."
+            raise InvalidInput("over a network this is not done", kept=KEPT, hint=hint)
         given = {name: value for name, value in params.items() if value not in (None, (), [])}
         return await asyncio.get_running_loop().run_in_executor(
             self.pools.of(op), self.app.call, op, given, progress
@@ -123,6 +131,7 @@ class Page:
             "vault": self.site.name,
             "navigation": NAVIGATION,
             "theme": self._theme(),
+            "reader": self.site.reads_only,
             "travel": travel.Travel(self.at, self._travels, self.request.query_params),
         }
         text = templating.rendered(template, {**shared, **context})

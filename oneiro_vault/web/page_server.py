@@ -95,13 +95,25 @@ def _bound(port: int) -> socket.socket:
 
 def build(app: App, life: Life, pools: Pools, sessions: Sessions, port: int) -> Guard:
     """Every page behind the guard."""
+    guard = Guard(Starlette(), sessions, life, port)
+    guard.inner = shown(app, life, pools, guard)
+    return guard
+
+
+def shown(
+    app: App, life: Life, pools: Pools, guard: Guard, *, reads_only: bool = False
+) -> Starlette:
+    """Every page; with `reads_only` none that changes anything."""
     from oneiro_vault.web import pages
     from oneiro_vault.web.entrance import Entrance
     from oneiro_vault.web.events import Events
     from oneiro_vault.web.page import Site
 
-    guard = Guard(Starlette(), sessions, life, port)
     own = [*Entrance(guard).routes(), Route("/ui/events", Events(app, life).stream)]
-    site = Site(app, pools, app.house.root.name)
-    guard.inner = Starlette(routes=[*own, *pages.routes(site)])
-    return guard
+    site = Site(app, pools, app.house.root.name, reads_only)
+    return Starlette(routes=[*own, *pages.routes(site)])
+
+
+def for_readers(app: App, life: Life, pools: Pools) -> Starlette:
+    """The pages for whoever may only look, and is let in by somebody else."""
+    return shown(app, life, pools, Guard(Starlette(), Sessions(), life, 0), reads_only=True)

@@ -52,7 +52,8 @@ def routes(site: Site) -> list[BaseRoute]:
     """All pages, and what is said where there is none."""
     reads = [Route(path, endpoint(site, handler)) for path, handler in READS.items()]
     writes = [
-        Route(path, endpoint(site, handler), methods=["POST"]) for path, handler in WRITES.items()
+        Route(path, endpoint(site, handler), methods=["POST"])
+        for path, handler in (WRITES if not site.reads_only else {}).items()
     ]
     rest = Route("/{rest:path}", endpoint(site, nowhere), methods=["GET", "POST"])
     return [*reads, *writes, rest]

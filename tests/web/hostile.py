@@ -65,7 +65,7 @@ def filled(box: Box) -> dict[str, str]:
         "--about", SCRIPT, "--project", SCRIPT, "--session", SCRIPT, "--source", "import:evil",
         "--kind", "note", "--image", str(picture(box.folder)),
     )["results"][0]  # fmt: skip
-    rows = [
+    rows: list[dict[str, object]] = [
         {"text": f"{BODY} {kind}", "title": f"{SCRIPT} {kind}", "type": kind}
         for kind in ("orientation", "entity", "procedure", "episodic")
     ]

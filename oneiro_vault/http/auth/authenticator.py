@@ -101,6 +101,11 @@ class Login:
         """Was a password set?"""
         return "hash" in self._store.read()
 
+    @property
+    def mark(self) -> str:
+        """Another one once another password was set; "" without one."""
+        return str(self._store.read().get("hash", ""))
+
     def set(self, password: str) -> None:
         """From now on this is the password. Raises InvalidInput."""
         if not SHORTEST <= len(password) <= LONGEST:

@@ -3,8 +3,10 @@ alone, and with a hostile vault nothing runs and nothing is asked of anybody els
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -17,7 +19,7 @@ from tests.web.nights import lived
 
 pytestmark = pytest.mark.browser
 
-LOOKS = {
+LOOKS: dict[str, dict[str, Any]] = {
     "light": {"color_scheme": "light"},
     "dark": {"color_scheme": "dark"},
     "phone": {"color_scheme": "light", "viewport": {"width": 360, "height": 780}},
@@ -51,6 +53,8 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Box, dict[s
         shot = str(picture(made.folder))
         made.ok(HERE, "remember", "I sail in June.", "--type", "orientation")
         row = made.json(HERE, "remember", "The mast, [[Petrel]].", "--image", shot)["results"][0]
+        asked = {"text": "It drips in June.", "flags": ["contradiction"]}
+        made.ok(HERE, "remember", "--from-jsonl", "-", stdin=json.dumps(asked).encode())
         run = made.json(HERE, "runs")["runs"][0]["run"]
         yield made, {"id": row["id"], "sha": row["images"][0]["sha256"], "run": run}
         made("stop")
@@ -98,7 +102,7 @@ def test_by_keyboard_alone(full: tuple[Box, dict[str, str]], window: Windows) ->
     base = page.url.partition("/ui/")[0]
     for path in shown(values):
         page.goto(base + path)
-        stops = []
+        stops: list[str] = []
         for _ in range(TABS):
             page.keyboard.press("Tab")
             stop = page.evaluate(STOPS)

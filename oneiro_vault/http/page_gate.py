@@ -1,0 +1,201 @@
+"""The pages over a network: for whoever has the vault's password, or a key that may read; and for
+looking only, since nobody who comes over a network is the user."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import Headers
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from oneiro_vault.app import Access
+from oneiro_vault.core.principal import READ, Caller
+from oneiro_vault.daemon.lifetime import Life
+from oneiro_vault.errors import OneiroError
+from oneiro_vault.http.middleware import FORM, LONGEST_HEAD, SMALL
+from oneiro_vault.http.network_request import (
+    Names,
+    RefusedError,
+    again,
+    declared,
+    too_often,
+    unavailable,
+    whole,
+)
+from oneiro_vault.web import templating
+from oneiro_vault.web.guard import cookie_of, own_page, with_headers
+
+SESSION_SECONDS: Final = 3600.0
+"""Since the last look."""
+MOST: Final = 256
+"""Sessions at once; the oldest goes."""
+LOGIN: Final = "login"
+_READING: Final = frozenset({"GET", "HEAD"})
+_HERE: Final = frozenset({"/ui/session", "/ui/leave", "/ui/theme"})
+"""What a POST may go to."""
+
+
+class Session(NamedTuple):
+    """Who looks, until when (monotonic seconds), and the password's mark when they came."""
+
+    caller: Caller
+    ends: float
+    mark: str
+
+
+class PageGate:
+    """`gate` answers everything but the pages."""
+
+    def __init__(
+        self,
+        gate: ASGIApp,
+        pages: ASGIApp,
+        access: Access,
+        names: Names,
+        life: Life,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.gate, self.pages, self.access, self.names = gate, pages, access, names
+        self.life, self.clock = life, clock
+        self._sessions: dict[str, Session] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        if scope["type"] != "http" or not f"{scope['path']}/".startswith("/ui/"):
+            await self.gate(scope, receive, send)
+            return
+        headers, status = Headers(scope=scope), 0
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        caller, began = None, self.clock()
+        try:
+            caller = self._caller(headers)
+            answer, receive = await self._answer(scope, headers, receive, caller)
+        except RefusedError as refusal:
+            answer = refusal.response()
+        except OneiroError as error:
+            answer = unavailable(error).response()
+        with self.life.request():
+            await (answer or self.pages)(scope, receive, with_headers(noting))
+        if caller is not None and not scope["path"].startswith("/ui/static/"):
+            took: dict[str, str | int] = {"ms": round(1000 * (self.clock() - began))}
+            took["from"] = self.names.address(scope, headers)
+            self.access.audit.write(caller.name, f"{scope['method']} /ui", status, about=(), **took)
+
+    async def _answer(
+        self, scope: Scope, headers: Headers, receive: Receive, caller: Caller | None
+    ) -> tuple[Response | None, Receive]:
+        """None where the pages answer. Raises RefusedError, OneiroError."""
+        if not self.life.examine():
+            raise RefusedError(503, "leaving", "The server is restarting.", {"Retry-After": "2"})
+        head = sum(len(name) + len(value) for name, value in headers.raw)
+        if head + len(scope["query_string"]) > LONGEST_HEAD:
+            text = f"A head has at most {LONGEST_HEAD} bytes."
+            raise RefusedError(431, "headers_too_large", text, {"Connection": "close"})
+        base, path = self.names.check(scope, headers), scope["path"]
+        if scope["method"] not in _READING:
+            return await self._post(scope, headers, receive, base)
+        if path == "/ui/login":
+            return self._form("failed" if b"failed" in scope["query_string"] else ""), receive
+        if path.startswith("/ui/static/"):
+            return None, receive
+        if caller is None:
+            return RedirectResponse("/ui/login", 303), receive
+        if wait := self.access.spend(caller, READ):
+            raise too_often(wait)
+        # no stream over a network: it would outlive whoever is let out
+        return (Response(status_code=204) if path == "/ui/events" else None), receive
+
+    async def _post(
+        self, scope: Scope, headers: Headers, receive: Receive, base: str
+    ) -> tuple[Response | None, Receive]:
+        if scope["method"] != "POST" or not own_page(headers, base):
+            raise RefusedError(403, "forbidden", "Only its own pages may send something.")
+        if scope["path"] not in _HERE:
+            text = "Over a network the pages only show: `oneiro ui` on the vault's own machine."
+            raise RefusedError(403, "read_only", text)
+        declared(headers, SMALL)
+        if scope["path"] == "/ui/leave":
+            self._sessions.pop(_hash(cookie_of(headers, _cookie(base))), None)
+            return RedirectResponse("/ui/login", 303), receive
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+            raise RefusedError(415, "unsupported_media_type", f"The body must be {FORM}.")
+        data = await whole(receive, SMALL)
+        if scope["path"] == "/ui/session":
+            return await self._enter(scope, headers, data, base), receive
+        return None, again(data, receive)
+
+    async def _enter(self, scope: Scope, headers: Headers, data: bytes, base: str) -> Response:
+        address = self.names.address(scope, headers)
+        if wait := self.access.knock("login", address):
+            raise too_often(wait)
+        fields = dict(parse_qsl(data.decode("utf-8", "replace"), max_num_fields=10))
+        caller = await self._known(fields.get("code", "").strip(), address)
+        if caller is None:
+            self.access.audit.write("nobody", "login", "failed", **{"from": address})
+            return RedirectResponse("/ui/login?failed", 303)
+        self.access.audit.write(caller.name, "login", "ok", **{"from": address})
+        session = secrets.token_urlsafe(32)
+        for old in list(self._sessions)[: 1 - MOST]:
+            self._sessions.pop(old, None)
+        self._sessions[_hash(session)] = self._begun(caller)
+        answer = RedirectResponse("/ui/", 303)
+        secure = base.startswith("https:")
+        answer.set_cookie(
+            _cookie(base), session, path="/", httponly=True, samesite="strict", secure=secure
+        )
+        return answer
+
+    async def _known(self, secret: str, address: str) -> Caller | None:
+        """Who has this key, or the password. Raises RefusedError, DiskProblem."""
+        caller = self.access.identify(secret, ()) if secret else None
+        if caller is not None:
+            return caller if caller.may(READ) else None
+        if wait := self.access.login.wait(address):
+            raise too_often(wait)
+        right = await asyncio.to_thread(self.access.login.check, secret, address)
+        return Caller("model", "reader", LOGIN) if right else None
+
+    def _begun(self, caller: Caller) -> Session:
+        return Session(caller, self.clock() + SESSION_SECONDS, self.access.login.mark)
+
+    def _caller(self, headers: Headers) -> Caller | None:
+        """Who looks, if they still may: a key that was revoked, and another password, end it."""
+        for secure in (True, False):
+            name = _hash(cookie_of(headers, _cookie("https:" if secure else "http:")))
+            found = self._sessions.get(name)
+            if found is None:
+                continue
+            holds = (
+                found.mark == self.access.login.mark
+                if found.caller.name == LOGIN
+                else self.access.holds(found.caller)
+            )
+            if found.ends > self.clock() and holds:
+                self._sessions[name] = self._begun(found.caller)._replace(mark=found.mark)
+                return found.caller
+            self._sessions.pop(name, None)
+        return None
+
+    def _form(self, failed: str) -> Response:
+        shown: Mapping[str, object] = {"failed": failed, "network": True}
+        return HTMLResponse(templating.rendered("login.html", shown))
+
+
+def _cookie(base: str) -> str:
+    return "__Host-oneiro-page" if base.startswith("https:") else "oneiro-page"
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
