@@ -1685,6 +1685,22 @@ class IndexState(TypedDict):
     complete: bool
 
 
+class Exported(Answer):
+    """`export`: what was written where; `files` includes those that memories show (`attachments`),
+    `left_beside`: of these, how many one file had no place for; `withheld`: memories of which
+    something private stayed here; and what was left out."""
+
+    format: str
+    target: str
+    memories: int
+    files: int
+    attachments: int
+    left_beside: int
+    withheld: int
+    conversations_left: int
+    archived_left: int
+
+
 class Stats(Answer):
     """`stats`."""
 

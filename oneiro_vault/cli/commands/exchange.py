@@ -1,4 +1,5 @@
-"""import: what other programs exported, into the vault."""
+"""import: what other programs exported, into the vault; export: the vault as files for them, and
+for readers."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import Any, Final
 
 import click
 
+from oneiro_vault import answers
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, Style, line
@@ -103,3 +105,65 @@ def _next(found: Mapping[str, Any]) -> list[str]:
             "you say meanwhile; `oneiro dream` begins at once."
         )
     return [*text, f"Take it back: oneiro undo --source {found['source']}"]
+
+
+_FORMATS: Final = ("okf", "jsonl", "book")
+
+
+@command("export")
+@click.argument("format", type=click.Choice(_FORMATS))
+@click.argument("path")
+@click.option("--type", "types", multiple=True, help="Only memories of this type; repeatable.")
+@click.option("--tag", "tags", multiple=True, help="Only those with this tag; repeatable.")
+@click.option("--since", help="Only those from then on: a date, or words such as last month.")
+@click.option("--as-of", help="As they were then: a date, or a commit.")
+@click.option("--without-conversations", is_flag=True, help="Leave captured conversations out.")
+@click.option("--archived", is_flag=True, help="Also what was archived.")
+def export_(
+    face: Face,
+    format: str,
+    path: str,
+    types: tuple[str, ...],
+    tags: tuple[str, ...],
+    since: str | None,
+    as_of: str | None,
+    without_conversations: bool,
+    archived: bool,
+) -> Output:
+    """Write memories to PATH, a folder or a .zip: a bundle of the Open Knowledge Format, lines of
+    JSON (or one .jsonl), a book to read (or one .md)."""
+    found = face.ops.export(
+        format=format,
+        target=str(Path(face.request.cwd, path).expanduser().resolve()),
+        type=list(types),
+        tag=list(tags),
+        since=since,
+        as_of=as_of,
+        conversations=not without_conversations,
+        archived=archived,
+    )
+    return Output(said(found), found)
+
+
+def said(found: answers.Exported) -> str:
+    """What was written where, and what was not."""
+    memories = _number(found["memories"], "memory", "memories")
+    text = [f"Exported {memories} to {line(found['target'])}"]
+    beside = found["attachments"] - found["left_beside"]
+    if beside:
+        text.append(f"  with {_number(beside, 'file', 'files')} that they show")
+    if found["left_beside"]:
+        shown = _number(found["left_beside"], "file", "files")
+        text.append(f"  without {shown} that they show: a folder or a .zip has room for them")
+    if found["withheld"]:
+        stayed = _number(found["withheld"], "memory", "memories")
+        text.append(f"  something private of {stayed} stayed here")
+    if found["conversations_left"]:
+        text.append(f"  without {_number(found['conversations_left'], 'capture', 'captures')}")
+    if found["archived_left"]:
+        text.append(f"  without {found['archived_left']:,} archived (--archived takes them along)")
+    return "\n".join(text)
+
+
+def _number(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

@@ -166,9 +166,7 @@ def _refuse_foreign(place: Path) -> None:
     name = shown(str(place), 120)
     known = _known(place)
     if known is None:
-        raise InvalidInput(
-            f"{name} is there, and no export made it", kept=_KEPT, hint=_ELSEWHERE
-        )
+        raise InvalidInput(f"{name} is there, and no export made it", kept=_KEPT, hint=_ELSEWHERE)
     found = dict(_hashes(place))
     odd = sorted(one for one in known.keys() | found.keys() if known.get(one) != found.get(one))
     if odd:

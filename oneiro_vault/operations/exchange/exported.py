@@ -1,5 +1,5 @@
-"""What of a vault goes out: which memories, each without its secrets and what was marked as private,
-with what the history says of it and the files it shows."""
+"""What of a vault goes out: which memories, each without its secrets and what was marked as
+private, with what the history says of it and the files it shows."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _SHOWN: Final = re.compile(r"!\[[^\[\]\r\n]*\]\((?:<([^<>\r\n]+)>|([^()\s<>]+))"
 
 @dataclass(frozen=True)
 class History:
-    """When a memory was learned and changed last (ISO, "" where it was never committed), in how many
-    commits."""
+    """When a memory was learned and changed last (ISO, "" where it was never committed), in how
+    many commits."""
 
     learned: str = ""
     changed: str = ""
@@ -43,7 +43,7 @@ class History:
 class Exported:
     """One memory as it goes out. `meta` and `body` are what its file says, nothing filled in;
     `memory` the same completed; `file`: all of the file, where its spelling says more than `meta`
-    and `body`; `attachments`: paths of what it shows; `withheld`: was something private left out?"""
+    and `body`; `attachments`: paths of what it shows."""
 
     handle: str
     meta: Mapping[str, object]
@@ -52,7 +52,6 @@ class Exported:
     file: str = ""
     history: History = History()
     attachments: tuple[str, ...] = ()
-    withheld: bool = False
 
     @property
     def path(self) -> str:
@@ -62,15 +61,17 @@ class Exported:
 
 @dataclass
 class Selection:
-    """The memories of one export, by path. `title`: of the vault; `conversations` and `archived` say
-    how many were left out."""
+    """The memories of one export, by path. `title`: of the vault; `conversations` and `archived`
+    say how many were left out; `withheld`: of which (handles) something private was; `shown`: files
+    that those show that went out so far."""
 
     view: View
     rows: Sequence[Row]
     title: str
     conversations: int = 0
     archived: int = 0
-    _links: Mapping[str, Row] = field(default_factory=dict)
+    withheld: set[str] = field(default_factory=set)
+    shown: set[str] = field(default_factory=set)
 
     @property
     def _house(self) -> House:
@@ -92,17 +93,13 @@ class Selection:
         clean = {key: _cleaned(value) for key, value in meta.items()}
         words, path = redact(body), self.place(row)
         kept = clean == meta and words == body and (not file or redact(file) == file)
-        known = memories.of(path, clean, words, lambda: _spelled(clean))
-        return Exported(
-            row.handle,
-            clean,
-            words,
-            known,
-            file if kept else "",
-            self._histories.get(row.handle, History()),
-            tuple(self._attachments(row.path, words)),
-            withheld=not kept or shown != data,
-        )
+        known = memories.of(path, clean, words, lambda: _spelled(clean, shown if kept else b""))
+        if not kept or shown != data:
+            self.withheld.add(row.handle)
+        files = tuple(self._attachments(row.path, words))
+        self.shown.update(files)
+        history = self._histories.get(row.handle, History())
+        return Exported(row.handle, clean, words, known, file if kept else "", history, files)
 
     def place(self, row: Row) -> str:
         """Where a memory is in the vault; a name made of words that stay here is not said."""
@@ -110,6 +107,10 @@ class Selection:
         if said and redact(row.title) == row.title:
             return row.path
         return posixpath.join(posixpath.dirname(row.path), f"{row.handle}.md")
+
+    def title_of(self, row: Row) -> str:
+        """Its title, without what is private."""
+        return redact(row.title).strip() or row.handle
 
     def attachment(self, path: str) -> bytes:
         """The bytes of a file that a memory shows, b"" where nobody has them any more."""
@@ -220,8 +221,13 @@ def _cleaned(value: Any) -> Any:
     return value
 
 
-def _spelled(meta: Mapping[str, object]) -> Mapping[str, object]:
-    return yaml_block.texts(yaml_block.compose(meta, ""))
+def _spelled(meta: Mapping[str, object], data: bytes) -> Mapping[str, object]:
+    """As the file has it, where all of that may be said."""
+    try:
+        found = yaml_block.texts(yaml_block.decode(data))
+    except UnreadableNote:
+        found = {}
+    return found or yaml_block.texts(yaml_block.compose(meta, ""))
 
 
 def _paths(row: Row) -> tuple[str, ...]:
