@@ -29,7 +29,7 @@ STAMP: Final = "oneiro"
 where the note was (`path`), `links` when they are as they were written, or the whole `file`."""
 AS_WRITTEN: Final = "as written"
 _LARGEST: Final = 16 << 20
-_OURS: Final = frozenset(
+CLAIMS: Final = frozenset(
     "id source trust core level status timestamp supersedes superseded_by derived_from flags "
     "session turn".split()
 )
@@ -188,7 +188,7 @@ def _known(meta: Mapping[str, object]) -> dict[str, object]:
 
 
 def _renamed(key: str, value: object) -> tuple[str, object]:
-    if key not in _OURS:
+    if key not in CLAIMS:
         try:
             return key, fields.checked(key, value)
         except InvalidInput:

@@ -1,0 +1,147 @@
+"""What was exported and read back into an empty vault is the same vault."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oneiro_vault.app import App, init_vault
+from oneiro_vault.core.frontmatter import yaml_block
+from oneiro_vault.importers import okf, own
+from oneiro_vault.importers.archive import Archive
+from oneiro_vault.importers.records import Note, Skipped
+from oneiro_vault.operations.exchange.put_back import Returned, as_foreign, put_back
+from tests.operations.conftest import QUICK, Call, stored
+from tests.pictures import encoded
+
+TWIN = "Notes/größe & maß (2).md"
+"""Some systems take it for another note's: there it cannot be, so it has another name."""
+READERS = {"okf": okf, "jsonl": own}
+BY_HAND = {
+    "index.md": "# Index\n\nA note of its own, see [[log]] and [[Peter Novak|him]].\n",
+    "log.md": "---\ntitle: Log\ntype: semantic\nstatus: dormant\n---\n\nNo list of days.\r\nTwo\r\n",
+    "Notes/Größe & Maß (2).md": "---\nmood: [a, {b: c}]\ntags: one, two\n---\n# Größe\n\nÜber ß.",
+    TWIN: "the same name in small letters",
+    "notes/empty.md": "",
+    "notes/comment.md": "---\n# mine\ntitle:   'odd'   # spelled\ngenerated: here\noneiro: mine\n---\nx\n",
+    "notes/rule.md": "---\n\nA rule first, [a](../index.md) and [b](/x.md \"[[c]]\").\n",
+    "notes/table.md": "| a |\n|---|\n| [[Peter Novak\\|P]] |\n\n```\n[[Peter Novak]]\n```\n",
+}
+
+
+@pytest.fixture
+def lived(root: Path) -> Iterator[tuple[App, Call]]:
+    """A vault with memories of every type, notes by hand, a picture, lineage and an archived one."""
+    for path, text in BY_HAND.items():
+        place = root / path
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(text.encode())
+    with App.open(root, QUICK) as app:
+        call: Call = lambda op, **params: app.call(op, params)  # noqa: E731
+        app.house.vault.commit_edits(quiet=0.0)
+        picture = {"data": base64.b64encode(encoded()).decode(), "alt": "the boat"}
+        boat = stored(call, "The boat is called Petrel.", images=[picture], tags=["boat"])
+        stored(call, "Peter is the captain of [[The boat is called Petrel]].", type="entity",
+               title="Peter Novak", aliases=["Pete"])  # fmt: skip
+        call("correct", id=boat, text="The boat is called Kittiwake now.")
+        gone = stored(call, "We sold the dinghy in 2019.", created="2019-05-01", type="episodic")
+        row = app.house.resolve(gone)
+        data, _ = app.house.load(row)
+        text = yaml_block.edit(yaml_block.decode(data), {"status": "archived"})
+        (root / row.path).write_text(text)
+        call("learn", text="Ask before deleting.", concepts=["care"])
+        app.house.vault.commit_edits(quiet=0.0)
+        yield app, call
+
+
+def taken(place: Path, form: str) -> tuple[list[Note], list[Skipped]]:
+    """What a reader yields."""
+    with Archive.at(place) as archive:
+        assert READERS[form].recognises(archive)
+        found = list(READERS[form].read(archive))
+    return [one for one in found if isinstance(one, Note)], [
+        one for one in found if isinstance(one, Skipped)
+    ]
+
+
+def returned(app: App, place: Path, form: str, actor: str = "import:test") -> Returned:
+    with Archive.at(place) as archive:
+        notes = [one for one in READERS[form].read(archive) if isinstance(one, Note)]
+        return put_back(app.house, archive, notes, actor)
+
+
+def files(app: App) -> dict[str, bytes]:
+    """Every note and attachment of a vault that its history has, by the name it had before."""
+    vault = app.house.vault
+    paths = [*vault.listing(), *(p.path for p in vault.files.scan() if "attachments/" in p.path)]
+    return {before(path): vault.in_history(path) for path in paths}
+
+
+def before(path: str) -> str:
+    """The name it had, of one that could not keep it."""
+    return TWIN if path == f"{TWIN[:-3]}-2.md" else path
+
+
+@pytest.mark.parametrize("ending", ["", ".zip"])
+def test_lines_of_json_give_the_same_bytes(
+    lived: tuple[App, Call], tmp_path: Path, ending: str
+) -> None:
+    app, call = lived
+    place = tmp_path / f"out{ending}"
+    found = call("export", format="jsonl", target=str(place), archived=True)
+    assert (found["memories"], found["attachments"]) == (app.house.index.count(), 1)
+    with another(tmp_path) as other:
+        done = returned(other, place, "jsonl")
+        assert (done.skipped, done.stored) == ([], found["memories"])
+        assert files(other) == files(app)
+        again = returned(other, place, "jsonl")
+        assert (again.stored, again.known, again.commit) == (0, found["memories"], "")
+
+
+def test_a_bundle_gives_the_same_memories(lived: tuple[App, Call], tmp_path: Path) -> None:
+    app, call = lived
+    place = tmp_path / "out"
+    call("export", format="okf", target=str(place), archived=True)
+    with another(tmp_path) as other:
+        done = returned(other, place, "okf")
+        assert done.skipped == []
+        was, now = files(app), files(other)
+        assert was.keys() == now.keys()
+        for path, data in was.items():
+            if path.endswith(".md"):
+                # only how the block is spelled may differ: order, quotes, comments
+                assert yaml_block.read(data.decode()) == yaml_block.read(now[path].decode()), path
+            else:
+                assert data == now[path]
+        assert view(other) == view(app)
+
+
+def view(app: App) -> list[dict[str, Any]]:
+    """What the vault says of each: its ids, dates, links."""
+    found = []
+    for row in app.house.index.list(limit=10_000):
+        shown = app.call("show", {"id": row.handle})
+        found.append({key: shown[key] for key in ("id", "path", "meta", "body", "links", "images")})
+        found[-1]["path"] = before(row.path)
+        if before(row.path) == TWIN:
+            found[-1] |= {"id": "by its name", "meta": ""}
+    return sorted(found, key=lambda one: one["path"])
+
+
+class another:  # noqa: N801
+    """An empty vault, open."""
+
+    def __init__(self, folder: Path) -> None:
+        self._root = folder / "another"
+        init_vault(self._root)
+
+    def __enter__(self) -> App:
+        self._app = App.open(self._root, QUICK)
+        return self._app
+
+    def __exit__(self, *_: object) -> None:
+        self._app.close()
