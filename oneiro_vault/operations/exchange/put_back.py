@@ -24,6 +24,7 @@ from oneiro_vault.vault.worktree.files import LARGEST, checked, digest, hidden, 
 if TYPE_CHECKING:
     from oneiro_vault.importers.archive import Archive
 
+_MOST: Final = 100
 _CHANGED: Final = "is here already, and says something else"
 
 
@@ -76,7 +77,7 @@ class _Batch:
         known = memories.parse(note.path, note.data) if _readable(note) else None
         ident = known.id if known is not None else ""
         words = fingerprint(known.type, known.title, known.body) if known is not None else ""
-        row = self._here(ident, words, note)
+        row = self._here(ident, note)
         if row is not None:
             return self._again(row, note)
         gone = self.house.forgotten()
@@ -116,14 +117,19 @@ class _Batch:
             self.house.refresh([write.path for write in writes])
         return receipt
 
-    def _here(self, ident: str, words: str, note: Note) -> Row | None:
+    def _here(self, ident: str, note: Note) -> Row | None:
         """A note without an id is known by its place, or by its bytes where it got another one."""
         index = self.house.index
         if ident:
             return next((row for row in index.get(ident) if row.id == ident), None)
         sha = digest(note.data)
-        same = index.same({words}).get(words, []) if words else []
-        row = next((row for row in same if row.sha256 == sha), None) or index.by_path(note.path)
+        for place in _others(note.path, ""):
+            row = index.by_path(place)
+            if row is not None and row.sha256 == sha:
+                return row
+            if row is None and place != note.path:
+                break
+        row = index.by_path(note.path)
         return row if row is not None and not row.id else None
 
     def _again(self, row: Row, note: Note) -> Write | None:
@@ -138,15 +144,14 @@ class _Batch:
     def _free(self, path: str, ident: str) -> str:
         """The path, with the id or a number in its name where another file has that, on this system
         or another."""
-        folder, name = posixpath.split(path)
+        folder = posixpath.dirname(path)
         if folder not in self._taken:
             self._taken[folder] = set(map(twin_key, self.house.vault.files.names(folder)))
         taken = self._taken[folder]
-        ends = [ident] if ident else [str(number) for number in range(2, 100)]
-        for one in (name, *(f"{name[:-3]}-{end}.md" for end in ends)):
-            if twin_key(one) not in taken:
-                taken.add(twin_key(one))
-                return posixpath.join(folder, one)
+        for one in _others(path, ident):
+            if (key := twin_key(posixpath.basename(one))) not in taken:
+                taken.add(key)
+                return one
         raise InvalidInput(f"another file is at {path}")
 
     def _files(self, note: Note) -> Iterator[Write]:
@@ -162,6 +167,13 @@ class _Batch:
                 continue
             if sha256_of(place) in ("", digest(data)):
                 yield Write(place, data)
+
+
+def _others(path: str, ident: str) -> Iterator[str]:
+    """A path, and what it is called where that is taken."""
+    yield path
+    for end in [ident] if ident else range(2, _MOST):
+        yield f"{path[:-3]}-{end}.md"
 
 
 def _readable(note: Note) -> bool:
