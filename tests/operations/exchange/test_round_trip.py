@@ -14,7 +14,7 @@ from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.importers import okf, own
 from oneiro_vault.importers.archive import Archive
 from oneiro_vault.importers.records import Note, Skipped
-from oneiro_vault.operations.exchange.put_back import Returned, as_foreign, put_back
+from oneiro_vault.operations.exchange.put_back import Returned, put_back
 from tests.operations.conftest import QUICK, Call, stored
 from tests.pictures import encoded
 
@@ -28,7 +28,7 @@ BY_HAND = {
     TWIN: "the same name in small letters",
     "notes/empty.md": "",
     "notes/comment.md": "---\n# mine\ntitle:   'odd'   # spelled\ngenerated: here\noneiro: mine\n---\nx\n",
-    "notes/rule.md": "---\n\nA rule first, [a](../index.md) and [b](/x.md \"[[c]]\").\n",
+    "notes/rule.md": '---\n\nA rule first, [a](../index.md) and [b](/x.md "[[c]]").\n',
     "notes/table.md": "| a |\n|---|\n| [[Peter Novak\\|P]] |\n\n```\n[[Peter Novak]]\n```\n",
 }
 

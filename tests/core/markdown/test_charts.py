@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from oneiro_vault.answers import Influencing
-from oneiro_vault.core.markdown.diagrams import PANELS, PERIODS, binned, periods, svg
+from oneiro_vault.core.markdown.charts import PANELS, PERIODS, binned, influence, periods, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -67,7 +67,7 @@ def test_a_chart_is_xml_with_labels_and_a_legend() -> None:
         ),
         row("Never"),
     ]
-    chart = ElementTree.fromstring(svg(rows))
+    chart = ElementTree.fromstring(svg([influence(rows)]))
     said = [one.text for one in chart.iter(f"{SVG}text")]
     assert {"looked at otherwise", "called useful", "called wrong"} <= set(said)
     assert 'Why <b> & "how"' in said
@@ -91,10 +91,10 @@ def test_a_chart_is_xml_with_labels_and_a_legend() -> None:
     style = chart.find(f"{SVG}style")
     assert style is not None
     assert "prefers-color-scheme:dark" in str(style.text)
-    assert "http" not in svg(rows).replace("http://www.w3.org/2000/svg", "")
+    assert "http" not in svg([influence(rows)]).replace("http://www.w3.org/2000/svg", "")
 
 
 def test_a_chart_of_many_or_of_nothing_stays_one() -> None:
-    many = ElementTree.fromstring(svg([row(str(n)) for n in range(PANELS + 5)]))
+    many = ElementTree.fromstring(svg([influence([row(str(n)) for n in range(PANELS + 5)])]))
     assert len(list(many.iter(f"{SVG}line"))) == PANELS
-    assert ElementTree.fromstring(svg([])).tag == f"{SVG}svg"
+    assert ElementTree.fromstring(svg([influence([])])).tag == f"{SVG}svg"
