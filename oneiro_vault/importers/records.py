@@ -60,7 +60,7 @@ class Note:
     meta: Mapping[str, object] = field(default_factory=dict)
     pictures: Mapping[str, str] = field(default_factory=dict)
     """What its text embeds, as it is written there -> name of the picture in the archive."""
-    data: bytes = b""
+    data: bytes | None = None
     files: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -60,7 +60,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_any_memories_come_back(
     empty: Path, notes: Mapping[str, tuple[dict[str, Any], str]]
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=empty.parent) as folder:
         root = Path(folder, "vault")
         shutil.copytree(empty, root)
         written = {path: text for path, note in notes.items() if (text := written_as(*note))}
@@ -77,7 +77,9 @@ def test_any_memories_come_back(
                 with Archive.at(target) as archive:
                     found = list(reader.read(archive))
                 assert not [one for one in found if isinstance(one, Skipped)]
-                back = {one.path: one.data.decode() for one in found if isinstance(one, Note)}
+                back = {
+                    one.path: (one.data or b"").decode() for one in found if isinstance(one, Note)
+                }
                 if form == "jsonl":
                     assert back == written
                 else:
