@@ -21,8 +21,10 @@ from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import OneiroError, UnreadableNote, UnsafePath
 from oneiro_vault.index.base import Row
+from oneiro_vault.operations.history.as_of_view import Past
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.runtime import House, View
+from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.worktree.attachments import Attachments, sha256_of
 from oneiro_vault.vault.worktree.files import checked, hidden, is_note
 
@@ -173,17 +175,21 @@ class Selection:
         """Of every memory, in one look at the log."""
         known = {row.path: row.handle for row in self.rows}
         known |= {row.id: row.handle for row in self.rows if row.id}
-        until = self.view.known.now if self.view.past else None
         found: dict[str, list[float]] = {}
-        for entry in self._house.vault.log():
-            if until is None or entry.when < until:
-                handles = {known[key] for key in (*entry.memories, *entry.paths) if key in known}
-                for handle in handles:
-                    found.setdefault(handle, []).append(entry.when)
+        for entry in self._log():
+            handles = {known[key] for key in (*entry.memories, *entry.paths) if key in known}
+            for handle in handles:
+                found.setdefault(handle, []).append(entry.when)
         return {
             handle: History(dates.iso(times[-1]), dates.iso(times[0]), len(times))
             for handle, times in found.items()
         }
+
+    def _log(self) -> Sequence[Entry]:
+        vault = self._house.vault
+        if isinstance(self.view, Past):
+            return vault.history.log(start=self.view.moment.point.commit)
+        return vault.log()
 
 
 def _read(row: Row, data: bytes) -> tuple[Mapping[str, object], str, str]:
