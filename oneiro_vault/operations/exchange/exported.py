@@ -74,6 +74,7 @@ class Selection:
     archived: int = 0
     withheld: set[str] = field(default_factory=set)
     shown: set[str] = field(default_factory=set)
+    _places: dict[int, str] = field(default_factory=dict)
 
     @property
     def _house(self) -> House:
@@ -86,10 +87,7 @@ class Selection:
 
     def load(self, row: Row) -> Exported:
         """One memory."""
-        if self.view.past:
-            data = self._house.vault.past.data(row.blob)
-        else:
-            data = served(self._house, row)[0]
+        data = self._bytes(row)
         shown = self._house.vault.secrets.shown(data)
         meta, body, file = _read(row, shown)
         clean = {key: _cleaned(value) for key, value in meta.items()}
@@ -103,12 +101,22 @@ class Selection:
         history = self._histories.get(row.handle, History())
         return Exported(row.handle, clean, words, known, file if kept else "", history, files)
 
+    def _bytes(self, row: Row) -> bytes:
+        if self.view.past:
+            return self._house.vault.past.data(row.blob)
+        try:
+            return self._house.vault.read(row.path)
+        except OneiroError:
+            return served(self._house, row)[0]
+
     def place(self, row: Row) -> str:
         """Where a memory is in the vault; a name made of words that stay here is not said."""
-        said = self._house.vault.secrets.cleaned(row.path) == row.path
-        if said and redact(row.title) == row.title:
-            return row.path
-        return posixpath.join(posixpath.dirname(row.path), f"{row.handle}.md")
+        if row.key not in self._places:
+            said = self._house.vault.secrets.cleaned(row.path) == row.path
+            plain = said and redact(row.title) == row.title
+            other = posixpath.join(posixpath.dirname(row.path), f"{row.handle}.md")
+            self._places[row.key] = row.path if plain else other
+        return self._places[row.key]
 
     def title_of(self, row: Row) -> str:
         """Its title, without what is private."""
