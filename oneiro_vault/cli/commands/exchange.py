@@ -4,13 +4,15 @@ for readers."""
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import click
 
 from oneiro_vault import answers
+from oneiro_vault.cli import terminal
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, Style, line
@@ -107,7 +109,8 @@ def _next(found: Mapping[str, Any]) -> list[str]:
     return [*text, f"Take it back: oneiro undo --source {found['source']}"]
 
 
-_FORMATS: Final = ("okf", "jsonl", "book")
+_SITE: Final = "site"
+_FORMATS: Final = ("okf", "jsonl", "book", _SITE)
 
 
 @command("export")
@@ -131,18 +134,40 @@ def export_(
     archived: bool,
 ) -> Output:
     """Write memories to PATH, a folder or a .zip: a bundle of the Open Knowledge Format, lines of
-    JSON (or one .jsonl), a book to read (or one .md)."""
-    found = face.ops.export(
-        format=format,
-        target=str(Path(face.request.cwd, path).expanduser().resolve()),
-        type=list(types),
-        tag=list(tags),
-        since=since,
-        as_of=as_of,
-        conversations=not without_conversations,
-        archived=archived,
-    )
+    JSON (or one .jsonl), a book to read (or one .md), or a site of pages that need no server."""
+    target = str(Path(face.request.cwd, path).expanduser().resolve())
+    asked: dict[str, Any] = {
+        "type": list(types),
+        "tag": list(tags),
+        "since": since,
+        "as_of": as_of,
+        "conversations": not without_conversations,
+        "archived": archived,
+    }
+    if format == _SITE:
+        found = _site(face, target, asked)
+    else:
+        found = face.ops.export(format=format, target=target, **asked)
     return Output(said(found), found)
+
+
+def _site(face: Face, place: str, asked: Mapping[str, Any]) -> answers.Exported:
+    """Pages of what was written as lines, in a place of its own; only here are templates loaded."""
+    face.at_home()
+    from oneiro_vault.app import export_target
+    from oneiro_vault.web.export import static_site
+
+    with (
+        export_target(place, _SITE, face.root) as target,
+        tempfile.TemporaryDirectory(prefix="oneiro-site-") as folder,
+    ):
+        lines = Path(folder).resolve() / "lines"
+        found = face.ops.export(format="jsonl", target=str(lines), **asked)
+        with terminal.Waiting(aloud=True, shows=not face.json) as sign:
+            static_site.build(face.root.resolve().name, lines, target, sign.count)
+        files = target.files
+    changed: dict[str, Any] = {"format": _SITE, "target": str(target.place), "files": files}
+    return cast("answers.Exported", {**found, **changed})
 
 
 def said(found: answers.Exported) -> str:

@@ -228,12 +228,11 @@ def nights(plots: Plots) -> Chart:
     """What loops asked of judges."""
     found = plots["nights"]
     starts = periods(one["day"] for one in found)
-    values: dict[str, list[float]] = {}
-    for kind, number in (("tokens_in", "tokens_in"), ("tokens_out", "tokens_out")):
-        days: dict[str, float] = {}
-        for one in found:
-            days[one["day"]] = days.get(one["day"], 0) + int(one[number])  # type: ignore[literal-required]
-        values[kind] = binned(days, starts)
+    sent, answered = dict[str, float](), dict[str, float]()
+    for one in found:
+        sent[one["day"]] = sent.get(one["day"], 0) + one["tokens_in"]
+        answered[one["day"]] = answered.get(one["day"], 0) + one["tokens_out"]
+    values = {"tokens_in": binned(sent, starts), "tokens_out": binned(answered, starts)}
     cost = sum(one["cost"] for one in found)
     spent = f"about {cost:.2f} spent; " if cost else ""
     asked = sum(one["questions"] for one in found)

@@ -4,11 +4,12 @@ back gives the same bytes; what the memories show lies beside it."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from oneiro_vault.api import Progress
 from oneiro_vault.core.frontmatter import yaml_block
+from oneiro_vault.core.markdown import parser
 from oneiro_vault.importers.own import LINES, MARK, VERSION
 from oneiro_vault.operations.exchange.export_target import Target
 from oneiro_vault.operations.exchange.exported import Exported, Selection
@@ -21,7 +22,7 @@ def write(chosen: Selection, target: Target, progress: Progress) -> None:
     files: dict[str, None] = {}
     with target.growing(LINES) as out:
         for number, one in enumerate(chosen.each()):
-            out.write(line(one))
+            out.write(line(one, dict(_links(chosen, one))))
             files |= dict.fromkeys(one.attachments)
             progress(STAGE, number + 1, len(chosen.rows))
     attach(chosen, target, files)
@@ -40,7 +41,14 @@ def attach(chosen: Selection, target: Target, files: Mapping[str, None]) -> int:
     return missing
 
 
-def line(one: Exported) -> bytes:
+def _links(chosen: Selection, one: Exported) -> Iterator[tuple[str, str]]:
+    """(what a link calls it, which memory that is), of those that go out too."""
+    for link in parser.parse(one.body).links:
+        if link.target and (row := chosen.named(link.target, one.path)) is not None:
+            yield link.target, row.handle
+
+
+def line(one: Exported, links: Mapping[str, str]) -> bytes:
     """A memory as one line."""
     found: dict[str, Any] = {
         MARK: VERSION,
@@ -57,5 +65,6 @@ def line(one: Exported) -> bytes:
         "changed": one.history.changed,
         "commits": one.history.commits,
     }
+    found["links"] = links
     found["attachments"] = list(one.attachments)
     return json.dumps(found, ensure_ascii=False).encode() + b"\n"
