@@ -15,8 +15,9 @@ MOST: Final = 240
 _STEPS: Final = 120
 _WIDE: Final = 1000
 _HIGH: Final = 720
-_LABELS: Final = 48
-"""Names that are written beside their memories; the others are told when one points at them."""
+_LABELS: Final = 40
+"""Names that are written beside their memories, of those with more than one link; the others are
+told when one points at them."""
 _KINDS: Final = frozenset("semantic episodic procedure principle entity orientation".split())
 
 
@@ -49,7 +50,7 @@ def picture(dots: Mapping[str, Dot], links: Collection[tuple[str, str]]) -> str:
         ),
     ]
     for at, ident in enumerate(chosen):
-        parts.append(_dot(dots[ident], degree[ident], spots[at], at < _LABELS))
+        parts.append(_dot(dots[ident], degree[ident], spots[at], at < _LABELS and degree[ident] > 1))
     return "\n".join([*parts, "</svg>"])
 
 

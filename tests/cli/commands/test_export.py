@@ -19,6 +19,12 @@ def test_an_export_says_what_it_did_and_did_not(fresh: Box) -> None:
     assert again.returncode == 2
     assert b"no export made it" in again.stderr
     assert box("export", "pdf", "x").returncode == 2
+    site = box.json("export", "site", "pages.zip", "--since", "2020")
+    assert (site["format"], site["memories"]) == ("site", 1)
+    assert (box.folder / "pages.zip").stat().st_size > 10_000
+    nothing = box("export", "site", "none", "--tag", "mountain")
+    assert b"no memory fits" in nothing.stderr
+    assert not (box.folder / "none").exists()
 
 
 def test_stats_are_drawn(fresh: Box) -> None:
