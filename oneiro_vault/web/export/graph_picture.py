@@ -50,7 +50,8 @@ def picture(dots: Mapping[str, Dot], links: Collection[tuple[str, str]]) -> str:
         ),
     ]
     for at, ident in enumerate(chosen):
-        parts.append(_dot(dots[ident], degree[ident], spots[at], at < _LABELS and degree[ident] > 1))
+        named = at < _LABELS and degree[ident] > 1
+        parts.append(_dot(dots[ident], degree[ident], spots[at], named))
     return "\n".join([*parts, "</svg>"])
 
 
