@@ -66,8 +66,8 @@ def note_of(
         known.trust,
         path,
         meta,
-        data,
-        files,
+        data=data,
+        files=files,
     )
 
 
