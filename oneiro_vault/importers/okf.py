@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import fields, yaml_block
 from oneiro_vault.core.markdown import parser
-from oneiro_vault.core.picture import references
+from oneiro_vault.core.picture import embedded
 from oneiro_vault.errors import InvalidInput, OneiroError
 from oneiro_vault.importers.own import note_of
 from oneiro_vault.importers.records import Format, Note, Record, Skipped
@@ -118,20 +118,27 @@ class _Bundle:
             changed,
             path=name,
             meta={key: value for key, value in known.items() if value not in ("", [], None)},
-            files={one.path: one.path for one in references(body) if one.path in self._names},
+            pictures=dict(self._pictures(name, body)),
         )
+
+    def _pictures(self, name: str, body: str) -> Iterator[tuple[str, str]]:
+        for _, _, target in embedded(body):
+            place = self._place(name, target)
+            if place in self._names and not place.endswith(".md"):
+                yield target, place
+
+    def _place(self, name: str, target: str) -> str:
+        """What a link in the concept `name` leads to, from the top of the bundle."""
+        path = unquote(target.partition("#")[0])
+        folder = "" if path.startswith("/") else posixpath.dirname(name)
+        return posixpath.normpath(posixpath.join(folder, path.lstrip("/")))
 
     def _linked(self, name: str, body: str) -> str:
         """Links to concepts of the bundle by their titles, so that they lead there wherever the
         notes come to lie; others, and broken ones, stay."""
 
         def named(link: re.Match[str]) -> str:
-            target = unquote((link[3] or link[4]).partition("#")[0])
-            place = posixpath.normpath(
-                target.lstrip("/")
-                if target.startswith("/")
-                else posixpath.join(posixpath.dirname(name), target)
-            )
+            place = self._place(name, link[3] or link[4])
             if link[1] or place not in self._names or not place.endswith(".md"):
                 return link[0]
             title = self._title(place)

@@ -90,6 +90,15 @@ def test_the_first_version_has_one_date_and_citations(tmp_path: Path) -> None:
     assert note.meta["sources"] == [{"resource": "https://shop.example/spec", "title": "Spec"}]
 
 
+def test_pictures_are_found_from_the_top_and_from_beside(tmp_path: Path) -> None:
+    files = {
+        "index.md": INDEX, "img/a b.png": "x", "t/c.png": "x",
+        "t/n.md": "---\ntype: x\n---\n![a](/img/a%20b.png) ![c](c.png) ![d](gone.png)\n",
+    }  # fmt: skip
+    notes, _ = read(tmp_path, files)
+    assert sorted(notes["t/n.md"].pictures.values()) == ["img/a b.png", "t/c.png"]
+
+
 def test_only_a_bundle_says_that_it_is_one(tmp_path: Path) -> None:
     cases = [(INDEX, True), ("# Just an index\n", False), ("---\nokf_version: [\n---\n", False)]
     for number, (text, known) in enumerate(cases):

@@ -4,11 +4,10 @@ private, with what the history says of it and the files it shows."""
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 from urllib.parse import unquote
 
 from oneiro_vault.capture.privacy import redact
@@ -16,7 +15,6 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core import picture
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.frontmatter.salvage import salvage
-from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import OneiroError, UnreadableNote, UnsafePath
@@ -27,8 +25,6 @@ from oneiro_vault.operations.runtime import House, View
 from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.worktree.attachments import Attachments, sha256_of
 from oneiro_vault.vault.worktree.files import checked, hidden, is_note
-
-_SHOWN: Final = re.compile(r"!\[[^\[\]\r\n]*\]\((?:<([^<>\r\n]+)>|([^()\s<>]+))")
 
 
 @dataclass(frozen=True)
@@ -258,13 +254,11 @@ def _ends(row: Row) -> Iterator[str]:
 
 
 def _shown_files(note: str, body: str) -> Iterator[str]:
+    """Where what a body embeds may be: from its folder, and as a link gives it from the top."""
     yield from (one.path for one in picture.references(body))
     folder = posixpath.dirname(note)
-    for hit in _SHOWN.finditer(body) if "![" in body else ():
-        target = unquote(hit[1] or hit[2])
-        if ":" not in target and not target.startswith("/"):
-            yield posixpath.normpath(posixpath.join(folder, target))
-    for link in parser.parse(body).links if "![[" in body else ():
-        if link.embedded:
-            yield posixpath.normpath(posixpath.join(folder, link.target))
-            yield link.target
+    for _, _, target in picture.embedded(body):
+        place = unquote(target.partition("|")[0].partition("#")[0])
+        if ":" not in place and place and not place.startswith("/"):
+            yield posixpath.normpath(posixpath.join(folder, place))
+            yield posixpath.normpath(place)
