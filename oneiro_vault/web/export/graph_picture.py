@@ -42,7 +42,7 @@ def picture(dots: Mapping[str, Dot], links: Collection[tuple[str, str]]) -> str:
     spots = _placed(len(chosen), ends)
     said = f"{len(chosen):,} memories and {len(ends):,} links between them"
     parts = [
-        f'<svg class="graph" viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="{said}">',
+        f'<svg class="graph" viewBox="0 0 {_WIDE} {_HIGH}" role="group" aria-label="{said}">',
         *(
             f'<line x1="{spots[a, 0]:.0f}" y1="{spots[a, 1]:.0f}" x2="{spots[b, 0]:.0f}" '
             f'y2="{spots[b, 1]:.0f}"/>'

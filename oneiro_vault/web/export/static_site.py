@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import Memory
+from oneiro_vault.core.text import snippet
 from oneiro_vault.web import notes, templating
 from oneiro_vault.web.export import graph_picture
 from oneiro_vault.web.views import wording
@@ -91,9 +92,10 @@ class Book:
 
     @cached_property
     def into(self) -> dict[str, list[tuple[Shown, str]]]:
-        """Id -> what links to it, and how."""
+        """Id -> what links to it, the newest first, and how."""
+        place = {one.id: at for at, one in enumerate(self.newest)}
         found: dict[str, list[tuple[Shown, str]]] = {}
-        for start, end, how in sorted(self.edges):
+        for start, end, how in sorted(self.edges, key=lambda edge: (place[edge[0]], edge)):
             if start != end:
                 found.setdefault(end, []).append((self.all[start], how))
         return found
@@ -211,7 +213,7 @@ def _index(book: Book) -> str:
 
 
 def _brief(known: Memory) -> str:
-    words = " ".join((*known.tags, known.body))
+    words = " ".join((*known.tags, snippet.plain(known.body[: 4 * _SAID])))
     return " ".join(words.split())[:_SAID]
 
 

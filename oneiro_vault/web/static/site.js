@@ -46,5 +46,4 @@ document.addEventListener("keydown", (event) => {
     field.focus();
   }
 });
-field.focus();
 look();
