@@ -10,7 +10,7 @@ import click
 
 from oneiro_vault import answers
 from oneiro_vault.cli import context as said
-from oneiro_vault.cli import plotting, render
+from oneiro_vault.cli import render
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, Style, cut, line, safe
@@ -258,6 +258,8 @@ def stats_(face: Face, plot: bool, svg: str | None) -> Output:
     if svg:
         face.at_home()
     if plot or svg:
+        from oneiro_vault.cli.screens import plotting  # most commands draw nothing
+
         numbers = face.ops.plots()
         drawn = [*charts.all_of(numbers).values()]
         if svg:
@@ -402,6 +404,8 @@ def influence_(face: Face, idents: tuple[str, ...], plot: bool, svg: str | None)
         face.at_home()
     found = face.ops.influence(ids=list(idents))
     rows = found["results"]
+    from oneiro_vault.cli.screens import plotting  # most commands draw nothing
+
     if svg and rows:
         return plotting.written(face, svg, [charts.influence(rows)], found)
     if plot:
