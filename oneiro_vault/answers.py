@@ -1687,6 +1687,55 @@ class IndexState(TypedDict):
     complete: bool
 
 
+class Night(TypedDict):
+    """What one run of loops asked: questions, tokens, and what they cost; `run`, `title` and `path`
+    are its report's."""
+
+    day: str
+    run: str
+    title: str
+    path: str
+    questions: int
+    tokens_in: int
+    tokens_out: int
+    cost: float
+
+
+class Strengths(TypedDict):
+    """How many memories are how strong, in ten steps, of those that fade (`lasting`: the others);
+    `faded`: how many of the weakest only a search finds."""
+
+    strengths: list[int]
+    lasting: int
+    faded: int
+
+
+class Plots(Answer, Strengths):
+    """`plots`: type -> day -> memories learned on it (`growth`); kind of use -> day -> how often
+    (`uses`, as of `influence`); the most used; what runs cost."""
+
+    growth: dict[str, dict[str, int]]
+    uses: dict[str, dict[str, int]]
+    influence: list[Influencing]
+    nights: list[Night]
+
+
+class Exported(Answer):
+    """`export`: what was written where; `files` includes those that memories show (`attachments`),
+    `left_beside`: of these, how many one file had no place for; `withheld`: memories of which
+    something private stayed here; and what was left out."""
+
+    format: str
+    target: str
+    memories: int
+    files: int
+    attachments: int
+    left_beside: int
+    withheld: int
+    conversations_left: int
+    archived_left: int
+
+
 class Stats(Answer):
     """`stats`."""
 

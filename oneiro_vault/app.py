@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +31,7 @@ from oneiro_vault.vault.vault import Vault
 
 if TYPE_CHECKING:
     from oneiro_vault.operations.care.purge import Purge
+    from oneiro_vault.operations.exchange.export_target import Target
 from oneiro_vault.operations.table import OPS, Op
 
 OTHER_SETTINGS: Final = "the owner that answers was started with other settings"
@@ -301,6 +302,14 @@ def former_embedder(name: str) -> Embedder | None:
         if found.name == name:
             return found
     return None
+
+
+def export_target(path: str, form: str, vault: Path) -> AbstractContextManager[Target]:
+    """Where a face writes an export of its own making, whole or not at all. Raises as `export`
+    does."""
+    from oneiro_vault.operations.exchange.export_target import opened
+
+    return opened(path, form, vault)
 
 
 def init_vault(

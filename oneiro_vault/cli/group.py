@@ -32,7 +32,7 @@ GROUPS: Final[dict[str, dict[str, str]]] = {
         "strength": "history", "pr-summary": "maintenance",
     },
     "Moving in and out": {
-        "import": "exchange",
+        "import": "exchange", "export": "exchange",
     },
     "Wisdom": {
         "consult": "history", "learn": "history", "ponder": "history",

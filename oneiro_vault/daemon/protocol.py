@@ -35,7 +35,7 @@ READS = frozenset(
     "recall show list log why blame diff stats settings status check watch orient get flagged "
     "image stamps complete reports captures inject context graph levels consult ponder influence "
     "browse runs review pr_summary dream_next strength usage versions grounds wake follow fading "
-    "timeline whole_graph".split()
+    "timeline whole_graph export plots".split()
 )
 """Operations that change nothing: safe to repeat, and run beside a long write."""
 ENDLESS = frozenset(("import_",))

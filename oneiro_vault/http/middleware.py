@@ -85,7 +85,9 @@ RULES: Final[dict[str, Rule]] = {
 def rule_of(path: str) -> tuple[str, Rule | None]:
     """(the path as the audit log may name it, its rule); ("?", None) where there is none."""
     if path.startswith("/api/"):
-        return (path, RULES["/api"]) if path.removeprefix("/api/") in OPS else ("?", None)
+        operation = OPS.get(path.removeprefix("/api/"))
+        known = operation is not None and not operation.local
+        return (path, RULES["/api"]) if known else ("?", None)
     return (path, RULES[path]) if path in RULES and path != "/api" else ("?", None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from oneiro_vault.errors import InvalidInput, few
+from oneiro_vault.importers import okf, own
 from oneiro_vault.importers.archive import UNTOUCHED, Archive
 from oneiro_vault.importers.chats import chatgpt, claude, deepseek, gemini
 from oneiro_vault.importers.memories import (
@@ -18,6 +19,8 @@ from oneiro_vault.importers.memories import (
 from oneiro_vault.importers.records import Format
 
 FORMATS: Final[tuple[Format, ...]] = (
+    own.FORMAT,
+    okf.FORMAT,
     chatgpt.FORMAT,
     claude.FORMAT,
     gemini.FORMAT,

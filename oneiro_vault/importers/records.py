@@ -43,7 +43,12 @@ class Conversation:
 @dataclass(frozen=True)
 class Note:
     """Something written down. `meta`: frontmatter keys of this vault's own format; `path`: where it
-    stood in its archive, "" when that says nothing."""
+    stood in its archive, "" when that says nothing.
+
+    Of an export of a vault: `data` is the whole file as it was there, to be written as it is (the
+    rest is for those who only count), `path` its place in the vault, `files` what it shows: place
+    in the vault -> name in the archive.
+    """
 
     id: str
     title: str
@@ -55,6 +60,8 @@ class Note:
     meta: Mapping[str, object] = field(default_factory=dict)
     pictures: Mapping[str, str] = field(default_factory=dict)
     """What its text embeds, as it is written there -> name of the picture in the archive."""
+    data: bytes | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

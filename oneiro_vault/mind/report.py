@@ -308,6 +308,23 @@ def _cost(run: Run) -> str:
     return f"## Cost\n\n{'; '.join(said)}.\n"
 
 
+_COST: Final = re.compile(
+    r"(?m)^## Cost\n\n([\d,]+) questions? asked.*?; ([\d,]+) tokens in, ([\d,]+) out"
+    r"(?:[^;\n]*; about ([\d.]+) spent)?"
+)
+
+
+def costs_of(body: str) -> tuple[int, int, int, float]:
+    """The other way round: questions, tokens in and out, and cost of all runs of a report."""
+    asked = tokens_in = tokens_out = 0
+    cost = 0.0
+    for said in _COST.finditer(body):
+        one, two, three = (int(said[at].replace(",", "")) for at in (1, 2, 3))
+        asked, tokens_in, tokens_out = asked + one, tokens_in + two, tokens_out + three
+        cost += float(said[4].rstrip(".") or 0) if said[4] else 0.0
+    return asked, tokens_in, tokens_out, cost
+
+
 def why_unasked(run: Run) -> dict[str, int]:
     """Why questions were not asked, and how many for each reason."""
     return dict(Counter(why.removeprefix("not asked: ") for _, why in run.unasked))

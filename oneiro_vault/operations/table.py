@@ -16,7 +16,7 @@ from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.operations import review
 from oneiro_vault.operations.care import adopt, check, doctor, lint, synchronize
 from oneiro_vault.operations.dream import run_log
-from oneiro_vault.operations.exchange import import_archive
+from oneiro_vault.operations.exchange import export_vault, import_archive
 from oneiro_vault.operations.history import (
     blame,
     diff,
@@ -32,6 +32,7 @@ from oneiro_vault.operations.read import (
     graph,
     grounds,
     orient,
+    plots,
     recall_show,
     resource_addresses,
     whole_graph,
@@ -96,12 +97,14 @@ def dream_stop(house: House) -> answers.Answer:
 class Op:
     """One operation: its `function`, or where it stands in `operations/dream/` (`module:name`),
     with much behind it that is loaded only then. `upkeep`: it looks after what is derived, and may
-    always run; `brings`: it may bring the repair of wrong settings, and runs while they are."""
+    always run; `brings`: it may bring the repair of wrong settings, and runs while they are;
+    `local`: it touches files outside of the vault, so nobody calls it over a network."""
 
     function: Callable[..., answers.Answer] | str
     reads_only: bool = False
     upkeep: bool = False
     brings: bool = False
+    local: bool = False
 
     @property
     def run(self) -> Callable[..., answers.Answer]:
@@ -150,7 +153,7 @@ OPS: Final[dict[str, Op]] = {
     "review_reject": Op(review.review_reject),
     "capture": Op(store_captures.capture),
     "captures": Op(store_captures.captures, reads_only=True),
-    "import_": Op(import_archive.import_),
+    "import_": Op(import_archive.import_, local=True),
     "collect": Op(store_captures.collect),
     "graph": Op(graph.graph, reads_only=True),
     "whole_graph": Op(whole_graph.whole_graph, reads_only=True),
@@ -186,6 +189,8 @@ OPS: Final[dict[str, Op]] = {
     "why": Op(recall_show.why, reads_only=True),
     "blame": Op(blame.blame, reads_only=True),
     "diff": Op(diff.diff, reads_only=True),
+    "export": Op(export_vault.export, reads_only=True, local=True),
+    "plots": Op(plots.plots, reads_only=True),
     "stats": Op(recall_show.stats, reads_only=True),
     "settings": Op(recall_show.settings, reads_only=True),
     "status": Op(recall_show.status, reads_only=True),

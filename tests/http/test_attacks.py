@@ -364,7 +364,16 @@ def test_every_cell_of_role_and_route_writes_only_where_it_may(
 
 @pytest.mark.parametrize("role", ROLES)
 def test_the_command_line_is_for_nobody_and_stopping_for_admins(remote: Remote, role: str) -> None:
-    for path in ("/cli", "/api", "/api/", "/api/purge", "/api/recall/x", "/mcp-lines", "/bridge"):
+    for path in (
+        "/cli",
+        "/api",
+        "/api/",
+        "/api/purge",
+        "/api/recall/x",
+        "/api/export",
+        "/api/import_",
+        "/bridge",
+    ):
         assert (
             remote.send(
                 "POST", path, role, {"Content-Type": "application/json"}, content=b"{}"

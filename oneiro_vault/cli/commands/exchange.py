@@ -1,14 +1,18 @@
-"""import: what other programs exported, into the vault."""
+"""import: what other programs exported, into the vault; export: the vault as files for them, and
+for readers."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import click
 
+from oneiro_vault import answers
+from oneiro_vault.cli import terminal
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, Style, line
@@ -103,3 +107,88 @@ def _next(found: Mapping[str, Any]) -> list[str]:
             "you say meanwhile; `oneiro dream` begins at once."
         )
     return [*text, f"Take it back: oneiro undo --source {found['source']}"]
+
+
+_SITE: Final = "site"
+_FORMATS: Final = ("okf", "jsonl", "book", _SITE)
+
+
+@command("export")
+@click.argument("format", type=click.Choice(_FORMATS))
+@click.argument("path")
+@click.option("--type", "types", multiple=True, help="Only memories of this type; repeatable.")
+@click.option("--tag", "tags", multiple=True, help="Only those with this tag; repeatable.")
+@click.option("--since", help="Only those from then on: a date, or words such as last month.")
+@click.option("--as-of", help="As they were then: a date, or a commit.")
+@click.option("--without-conversations", is_flag=True, help="Leave captured conversations out.")
+@click.option("--archived", is_flag=True, help="Also what was archived.")
+def export_(
+    face: Face,
+    format: str,
+    path: str,
+    types: tuple[str, ...],
+    tags: tuple[str, ...],
+    since: str | None,
+    as_of: str | None,
+    without_conversations: bool,
+    archived: bool,
+) -> Output:
+    """Write memories to PATH, a folder or a .zip: a bundle of the Open Knowledge Format, lines of
+    JSON (or one .jsonl), a book to read (or one .md), or a site of pages that need no server."""
+    target = str(Path(face.request.cwd, path).expanduser().resolve())
+    asked: dict[str, Any] = {
+        "type": list(types),
+        "tag": list(tags),
+        "since": since,
+        "as_of": as_of,
+        "conversations": not without_conversations,
+        "archived": archived,
+    }
+    if format == _SITE:
+        found = _site(face, target, asked)
+    else:
+        found = face.ops.export(format=format, target=target, **asked)
+    return Output(said(found), found)
+
+
+def _site(face: Face, place: str, asked: Mapping[str, Any]) -> answers.Exported:
+    """Pages of what was written as lines, in a place of its own; only here are templates loaded."""
+    face.at_home()
+    from oneiro_vault.app import export_target
+    from oneiro_vault.web.export import static_site
+
+    with (
+        export_target(place, _SITE, face.root) as target,
+        tempfile.TemporaryDirectory(prefix="oneiro-site-") as folder,
+    ):
+        lines = Path(folder).resolve() / "lines"
+        found = face.ops.export(format="jsonl", target=str(lines), **asked)
+        with terminal.Waiting(aloud=True, shows=not face.json) as sign:
+            static_site.build(face.root.resolve().name, lines, target, sign.count)
+        files = target.files
+    changed: dict[str, Any] = {"format": _SITE, "target": str(target.place), "files": files}
+    return cast("answers.Exported", {**found, **changed})
+
+
+def said(found: answers.Exported) -> str:
+    """What was written where, and what was not."""
+    memories = _number(found["memories"], "memory", "memories")
+    text = [f"Exported {memories} to {line(found['target'])}"]
+    beside = found["attachments"] - found["left_beside"]
+    if beside:
+        text.append(f"  with {_number(beside, 'file', 'files')} that they show")
+    if found["left_beside"]:
+        shown = _number(found["left_beside"], "file", "files")
+        text.append(f"  without {shown} that they show: a folder or a .zip has room for them")
+    if found["withheld"]:
+        stayed = _number(found["withheld"], "memory", "memories")
+        text.append(f"  something private of {stayed} stayed here")
+    if found["conversations_left"]:
+        text.append(f"  without {_number(found['conversations_left'], 'capture', 'captures')}")
+    if found["archived_left"]:
+        text.append(f"  without {found['archived_left']:,} archived (--archived takes them along)")
+    return "\n".join(text)
+
+
+def _number(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

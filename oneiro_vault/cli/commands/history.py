@@ -4,8 +4,6 @@ influence."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -16,8 +14,7 @@ from oneiro_vault.cli import render
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, Style, cut, line, safe
-from oneiro_vault.core.markdown import diagrams
-from oneiro_vault.errors import DiskProblem, InvalidInput
+from oneiro_vault.core.markdown import charts
 
 SHOWN: Final = 50
 """Rows of a list that are shown; --json has all."""
@@ -254,8 +251,20 @@ def strength_(face: Face, ident: str, days: int) -> Output:
 
 
 @command("stats")
-def stats_(face: Face) -> Output:
+@click.option("--plot", is_flag=True, help="Growth, strength, use, influence, cost of nights.")
+@click.option("--svg", metavar="FILE", help="Write that as one chart (SVG); -: to standard output.")
+def stats_(face: Face, plot: bool, svg: str | None) -> Output:
     """What the vault holds, in numbers."""
+    if svg:
+        face.at_home()
+    if plot or svg:
+        from oneiro_vault.cli.screens import plotting  # most commands draw nothing
+
+        numbers = face.ops.plots()
+        drawn = [*charts.all_of(numbers).values()]
+        if svg:
+            return plotting.written(face, svg, drawn, numbers)
+        return Output(plotting.drawn(drawn, face.style), numbers)
     found = face.ops.stats()
     shown = {name: value for name, value in found.items() if name not in ("schema", "settings")}
     return Output(render.facts(shown, face.style), found)
@@ -382,7 +391,6 @@ def ponder_(face: Face, concept: str | None) -> Output:
 
 
 NO_PRINCIPLES: Final = "there are no principles"
-KEPT: Final = "No file was changed."
 
 
 @command("influence")
@@ -396,84 +404,21 @@ def influence_(face: Face, idents: tuple[str, ...], plot: bool, svg: str | None)
         face.at_home()
     found = face.ops.influence(ids=list(idents))
     rows = found["results"]
+    from oneiro_vault.cli.screens import plotting  # most commands draw nothing
+
     if svg and rows:
-        return _charted(face, svg, found)
+        return plotting.written(face, svg, [charts.influence(rows)], found)
     if plot:
-        return Output(_plotted(rows, face.style) or NO_PRINCIPLES, found)
+        return Output(plotting.influence(rows, face.style) or NO_PRINCIPLES, found)
     months = sorted({month for row in rows for month in row["months"]})[-12:]
     most = max((count for row in rows for count in row["months"].values()), default=1)
     text = [
-        f"{_bars([row['months'].get(one, 0) for one in months], most)}  {row['uses']:4d}  "
+        f"{charts.blocks([row['months'].get(one, 0) for one in months], most)}  {row['uses']:4d}  "
         f"{line(row['title'])}{_said_of(row)}"
         for row in rows
     ]
     head = [f"{months[0]} to {months[-1]}, uses in all"] if months else []
     return Output("\n".join([*head, *text]) or NO_PRINCIPLES, found)
-
-
-_SERIES: Final = (
-    ("looked", "looked at", "cyan"),
-    ("found", "of these after a question", "cyan"),
-    ("useful", "called useful", "green"),
-    ("wrong", "called wrong", "red"),
-)
-
-
-def _plotted(rows: Sequence[answers.Influencing], style: Style) -> str:
-    """A line of bars for each kind of use of each memory, over the same days, weeks or months."""
-    starts = diagrams.periods(diagrams.all_days(rows))
-    series = {
-        (row["id"], kind): diagrams.binned(row["days"][kind], starts)
-        for row in rows
-        for kind, *_ in _SERIES
-    }
-    most = max((max(counts, default=0) for counts in series.values()), default=0)
-    wide = max(1, min(4, 48 // max(len(starts), 1)))
-    text = []
-    for row in rows:
-        text.append(f"{style(line(row['title']), 'bold')}  {render.short(line(row['id']))}")
-        for kind, name, colour in _SERIES:
-            counts = series[row["id"], kind]
-            if any(counts):
-                bars = _bars([one for one in counts for _ in range(wide)], most)
-                text.append(f"  {name:<26} {style(bars, colour)}  {sum(counts)}")
-        text += (
-            []
-            if any(any(series[row["id"], kind]) for kind, *_ in _SERIES)
-            else ["  nobody has looked at it yet"]
-        )
-    if starts:
-        each = f"a bar is {_length(starts)}, the highest is {most}"
-        text.append(style(f"{starts[0]} to {starts[-1]}; {each}", "dim"))
-    return "\n".join(text)
-
-
-def _length(starts: Sequence[date]) -> str:
-    apart = (starts[1] - starts[0]).days if len(starts) > 1 else 1
-    return {1: "a day", 7: "a week"}.get(apart, "a month")
-
-
-def _charted(face: Face, name: str, found: answers.Influence) -> Output:
-    rows = found["results"]
-    text = diagrams.svg(rows)
-    if name == "-":
-        return Output(text.rstrip("\n"), found)
-    path = Path(face.request.cwd, name)
-    try:
-        if path.exists() and not path.read_bytes().startswith(b"<svg"):
-            hint = "Choose another name."
-            raise InvalidInput(f"{path} is there and is no chart", kept=KEPT, hint=hint)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise DiskProblem(f"the chart could not be written to {path}: {why}", kept=KEPT) from error
-    left = len(rows) - diagrams.PANELS
-    rest = f"; the {left} least used are left out" if left > 0 else ""
-    return Output(f"Wrote {line(str(path))}{rest}", found)
-
-
-def _bars(counts: Sequence[int], most: int) -> str:
-    return "".join(" ▁▂▃▄▅▆▇█"[-(-8 * count // most)] for count in counts)
 
 
 def _said_of(row: answers.Influencing) -> str:

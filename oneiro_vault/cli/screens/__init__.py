@@ -1,2 +1,3 @@
-"""Full-screen programs for those who live in a terminal: review and search. Textual is imported
-here and nowhere else, when one of them is begun: it takes a third of a second."""
+"""What is drawn in a terminal: full-screen programs for those who live there (review and search),
+and charts. Textual is imported here and nowhere else, when one of the programs is begun: it takes a
+third of a second."""

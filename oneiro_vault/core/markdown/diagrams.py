@@ -1,18 +1,15 @@
 """A graph drawn in the languages of other programs: Mermaid, Graphviz DOT, JSON Canvas 1.0
-(Obsidian); and how often memories were used over time, as bars in SVG."""
+(Obsidian)."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, timedelta
-from html import escape
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from oneiro_vault.answers import Graphed, GraphEdge, GraphNode, Influencing
+from oneiro_vault.answers import Graphed, GraphEdge, GraphNode
 
 LONGEST: Final = 60
 """Characters of a name in a drawing."""
@@ -107,10 +104,11 @@ def _arrow(
 
 
 def _name(node: GraphNode) -> str:
-    return _brief(node["name"])
+    return brief(node["name"])
 
 
-def _brief(text: str) -> str:
+def brief(text: str) -> str:
+    """A name, short enough for a drawing."""
     name = " ".join(text.split())
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1].rstrip()}…"
 
@@ -131,145 +129,3 @@ def _plain(text: str) -> str:
 
 def _string(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
-
-
-PERIODS: Final = 32
-"""Bars in a row at most: days, where that is enough, else weeks, else months, the last ones."""
-PANELS: Final = 40
-"""Memories in one chart."""
-_LEFT: Final = 36
-_ACROSS: Final = 648
-_UP: Final = 48
-_DOWN: Final = 20
-_PANEL: Final = _UP + _DOWN + 52
-"""Pixels: where the bars begin, how wide and high all of them are, and a panel with its lines."""
-_SHADES: Final = (
-    ("found", "looked at after a question had found it", "#1d4ed8", "#60a5fa"),
-    ("looked", "looked at otherwise", "#93b8f5", "#2f5fb3"),
-    ("useful", "called useful", "#15803d", "#4ade80"),
-    ("wrong", "called wrong", "#c2410c", "#fb923c"),
-)
-"""Of a kind of use: its class, its name, its colour on light and on dark."""
-
-
-def periods(days: Iterable[str]) -> list[date]:
-    """The first days of the days, weeks (from Monday) or months in which these are, without
-    gaps."""
-    known = sorted({date.fromisoformat(day) for day in days})
-    if not known:
-        return []
-    first, last = known[0], known[-1]
-    if (last - first).days < PERIODS:
-        return [first + timedelta(n) for n in range((last - first).days + 1)]
-    monday = first - timedelta(first.weekday())
-    if (last - monday).days < 7 * PERIODS:
-        return [monday + timedelta(7 * n) for n in range((last - monday).days // 7 + 1)]
-    months = range(12 * first.year + first.month - 1, 12 * last.year + last.month)
-    return [date(month // 12, month % 12 + 1, 1) for month in months[-PERIODS:]]
-
-
-def binned(days: Mapping[str, int], starts: Sequence[date]) -> list[int]:
-    """How many of them fall into each period."""
-    found = [0] * len(starts)
-    for day, number in days.items():
-        place = bisect_right(starts, date.fromisoformat(day)) - 1
-        if place >= 0:
-            found[place] += number
-    return found
-
-
-def all_days(rows: Iterable[Influencing]) -> set[str]:
-    """Every day on which any of them was used or judged."""
-    return {day for row in rows for days in row["days"].values() for day in days}
-
-
-def svg(rows: Sequence[Influencing]) -> str:
-    """A chart of how often each was looked at, called useful (up) and wrong (down), a panel each;
-    for light and dark, without anything from elsewhere."""
-    shown, starts = rows[:PANELS], periods(all_days(rows))
-    panels = [_stacks(row, starts) for row in shown]
-    most = max((sum(bar[:3]) for bars in panels for bar in bars), default=0)
-    most = max([most, 1, *(-(-bar[3] * _UP // _DOWN) for bars in panels for bar in bars)])
-    high = 64 + _PANEL * len(shown)
-    title = "How often each was looked at, called useful and wrong"
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {high}" width="720" '
-        f'height="{high}" role="img" font-family="system-ui, sans-serif" font-size="12">',
-        f"<title>{title}</title>",
-        f"<style>{_style()}</style>",
-        f'<rect class="ground" width="720" height="{high}"/>',
-        *_legend(),
-    ]
-    for number, (row, bars) in enumerate(zip(shown, panels, strict=True)):
-        parts += _panel(row, bars, starts, most, 64 + _PANEL * number)
-    return "\n".join([*parts, "</svg>", ""])
-
-
-def _stacks(row: Influencing, starts: Sequence[date]) -> list[tuple[int, int, int, int]]:
-    found, looked, useful, wrong = (binned(row["days"][kind], starts) for kind, *_ in _SHADES)
-    others = [number - part for number, part in zip(looked, found, strict=True)]
-    return list(zip(found, others, useful, wrong, strict=True))
-
-
-def _style() -> str:
-    light = "".join(f".{kind}{{fill:{colour}}}" for kind, _, colour, _ in _SHADES)
-    dark = "".join(f".{kind}{{fill:{colour}}}" for kind, _, _, colour in _SHADES)
-    return (
-        "text{fill:#1f2937}.ground{fill:#fff}.axis{stroke:#9ca3af}.small{font-size:10px}"
-        f"{light}@media (prefers-color-scheme:dark){{text{{fill:#e5e7eb}}.ground{{fill:#111827}}"
-        f".axis{{stroke:#4b5563}}{dark}}}"
-    )
-
-
-def _legend() -> list[str]:
-    parts, x = [], _LEFT
-    for kind, name, *_ in _SHADES:
-        parts.append(f'<rect class="{kind}" x="{x}" y="18" width="12" height="12" rx="2"/>')
-        parts.append(f'<text x="{x + 17}" y="28">{name}</text>')
-        x += 37 + 6 * len(name)
-    return parts
-
-
-def _panel(
-    row: Influencing,
-    bars: Sequence[tuple[int, int, int, int]],
-    starts: Sequence[date],
-    most: int,
-    top: int,
-) -> list[str]:
-    zero = top + 16 + _UP
-    title = "".join(c if c.isprintable() else " " for c in row["title"])
-    said = f"{row['uses']} uses, {row['useful']} useful, {row['wrong']} wrong"
-    right = _LEFT + _ACROSS
-    parts = [
-        f'<text x="{_LEFT}" y="{top + 4}" font-weight="600">{escape(_brief(title))}</text>',
-        f'<text x="{right}" y="{top + 4}" text-anchor="end" class="small">{said}</text>',
-        f'<line class="axis" x1="{_LEFT}" y1="{zero}" x2="{right}" y2="{zero}"/>',
-        f'<text x="{_LEFT - 6}" y="{zero - _UP + 8}" text-anchor="end" class="small">{most}</text>',
-    ]
-    step = _ACROSS / max(len(starts), 1)
-    every = -(-len(starts) // 6)
-    for number, (start, bar) in enumerate(zip(starts, bars, strict=True)):
-        x = _LEFT + step * number
-        parts += _bar(bar, start, x + step / 8, min(step * 3 / 4, 40), zero, _UP / most)
-        if number % every == 0:
-            parts.append(
-                f'<text x="{x + step / 8:.1f}" y="{zero + _DOWN + 14}" class="small">{start}</text>'
-            )
-    return parts
-
-
-def _bar(
-    bar: Sequence[int], start: date, x: float, width: float, zero: int, unit: float
-) -> list[str]:
-    parts, above = [], float(zero)
-    for number, (kind, name, *_) in zip(bar, _SHADES, strict=True):
-        height = number * unit
-        y = zero + 1.0 if kind == "wrong" else above - height
-        above -= 0.0 if kind == "wrong" else height
-        if number:
-            parts.append(
-                f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" '
-                f'height="{height:.1f}"><title>{start}: {number} {name}</title></rect>'
-            )
-    return parts

@@ -23,6 +23,7 @@ from oneiro_vault.index.base import Row
 from oneiro_vault.operations.exchange import episodes, foreign_notes
 from oneiro_vault.operations.exchange.episodes import SEEN, STATE, File, Manner
 from oneiro_vault.operations.exchange.foreign_pictures import Pictures
+from oneiro_vault.operations.exchange.put_back import as_foreign, put_back
 from oneiro_vault.operations.remember.store_captures import waiting
 from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.vault import ledger
@@ -150,6 +151,8 @@ class Import:
     commits: list[str] = field(default_factory=list)
     _files: list[File] = field(default_factory=list)
     _size: int = 0
+    _whole: list[Note] = field(default_factory=list)
+    _weight: int = 0
     _pending: set[str] = field(default_factory=set)
     _seen: set[str] = field(default_factory=set)
 
@@ -209,8 +212,13 @@ class Import:
             self._skip(record)
         elif isinstance(record, Conversation):
             self._conversation(record)
+        elif isinstance(record, Note) and record.data is not None and not self.foreign:
+            self._whole.append(record)
+            self._weight += len(record.data)
+            if len(self._whole) >= BATCH or self._weight >= _BATCH_BYTES:
+                self._return()
         elif isinstance(record, Note):
-            self._note(record)
+            self._note(record if record.data is None else as_foreign(record))
 
     def _tell(self) -> None:
         done, total = self.archive.passed // _MEGABYTE, self.archive.extent() // _MEGABYTE
@@ -296,6 +304,28 @@ class Import:
             self._seen.update((plan.file.id,) if self.dry_run else ())
             self._show(plan.file, "note", 0)
 
+    def _return(self) -> None:
+        """Notes of a vault's own export, as they were."""
+        notes, self._whole, self._weight = self._whole, [], 0
+        if not notes:
+            return
+        done = put_back(
+            self.house, self.archive, notes, self.source, self.gone, dry_run=self.dry_run
+        )
+        self.notes.new += done.stored
+        self.notes.grown += done.revised
+        self.notes.known += done.known
+        self.notes.forgotten += done.forgotten
+        self.notes.changed_here += done.changed
+        self.commits += [done.commit] if done.commit else []
+        for one in done.skipped:
+            self._skip(one)
+        for note in notes[: _SAMPLE - len(self.sample)]:
+            self.sample.append({
+                "kind": "note", "title": note.title, "messages": 0,
+                "created": note.at.date().isoformat() if note.at else "", "path": note.path,
+            })  # fmt: skip
+
     # -- writing
 
     def _show(self, file: File, kind: str, messages: int) -> None:
@@ -316,6 +346,7 @@ class Import:
             self._store()
 
     def _store(self) -> None:
+        self._return()
         files, self._files, self._size, self._pending = self._files, [], 0, set()
         good: list[tuple[File, Change]] = []
         refused: dict[str, tuple[File, OneiroError]] = {}

@@ -182,22 +182,23 @@ def influence(house: House, ids: Sequence[str] = ()) -> answers.Influence:
     known = {row.handle: row for row in rows if row.id or named}
     days = {ident: {kind: Counter[str]() for kind in ("uses", *KINDS)} for ident in known}
     for event in house.vault.events():
-        ident, day = str(event.get("id", "")), _day(event)
-        for kind in _kinds(event) if ident in days and day else ():
+        ident, day = str(event.get("id", "")), day_of(event)
+        for kind in kinds_of(event) if ident in days and day else ():
             days[ident][kind][day] += 1
-    found = [_influencing(known[ident], counted) for ident, counted in days.items()]
+    found = [influencing(known[ident], counted) for ident, counted in days.items()]
     return {"schema": 1, "results": sorted(found, key=lambda one: (-one["uses"], one["title"]))}
 
 
-def _day(event: answers.Json) -> str:
-    """ "" where a pulled line says no day."""
+def day_of(event: answers.Json) -> str:
+    """The day of an event of the ledger, "" where a pulled line says none."""
     try:
         return date.fromisoformat(str(event.get("t", ""))[:10]).isoformat()
     except ValueError:
         return ""
 
 
-def _kinds(event: answers.Json) -> list[str]:
+def kinds_of(event: answers.Json) -> list[str]:
+    """What an event counts as."""
     if event.get("e") == DOUBT:
         return ["wrong"]
     if event.get("e") != "use":
@@ -207,7 +208,8 @@ def _kinds(event: answers.Json) -> list[str]:
     return ["uses", *looked, *(["useful"] if why == USEFUL else [])]
 
 
-def _influencing(row: Row, days: Mapping[str, Counter[str]]) -> answers.Influencing:
+def influencing(row: Row, days: Mapping[str, Counter[str]]) -> answers.Influencing:
+    """What `influence` says of one memory."""
     months: Counter[str] = Counter()
     for day, number in days["uses"].items():
         months[day[:7]] += number

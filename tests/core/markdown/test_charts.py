@@ -7,8 +7,21 @@ from xml.etree import ElementTree
 
 import pytest
 
-from oneiro_vault.answers import Influencing
-from oneiro_vault.core.markdown.diagrams import PANELS, PERIODS, binned, periods, svg
+from oneiro_vault.answers import Influencing, Plots
+from oneiro_vault.core.markdown.charts import (
+    PANELS,
+    PERIODS,
+    TYPES,
+    all_of,
+    binned,
+    blocks,
+    columns,
+    growth,
+    influence,
+    periods,
+    strengths,
+    svg,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -67,7 +80,7 @@ def test_a_chart_is_xml_with_labels_and_a_legend() -> None:
         ),
         row("Never"),
     ]
-    chart = ElementTree.fromstring(svg(rows))
+    chart = ElementTree.fromstring(svg([influence(rows)]))
     said = [one.text for one in chart.iter(f"{SVG}text")]
     assert {"looked at otherwise", "called useful", "called wrong"} <= set(said)
     assert 'Why <b> & "how"' in said
@@ -91,10 +104,71 @@ def test_a_chart_is_xml_with_labels_and_a_legend() -> None:
     style = chart.find(f"{SVG}style")
     assert style is not None
     assert "prefers-color-scheme:dark" in str(style.text)
-    assert "http" not in svg(rows).replace("http://www.w3.org/2000/svg", "")
+    assert "http" not in svg([influence(rows)]).replace("http://www.w3.org/2000/svg", "")
 
 
 def test_a_chart_of_many_or_of_nothing_stays_one() -> None:
-    many = ElementTree.fromstring(svg([row(str(n)) for n in range(PANELS + 5)]))
+    many = ElementTree.fromstring(svg([influence([row(str(n)) for n in range(PANELS + 5)])]))
     assert len(list(many.iter(f"{SVG}line"))) == PANELS
-    assert ElementTree.fromstring(svg([])).tag == f"{SVG}svg"
+    assert ElementTree.fromstring(svg([influence([])])).tag == f"{SVG}svg"
+
+
+def numbers() -> Plots:
+    return {
+        "schema": 1,
+        "growth": {
+            "semantic": {"2026-03-05": 3, "2026-03-07": 2},
+            **{f"own{n}": {"2026-03-06": 1} for n in range(TYPES + 1)},
+        },
+        "strengths": [4, 0, 0, 0, 0, 0, 0, 0, 0, 2],
+        "lasting": 7,
+        "faded": 3,
+        "uses": {"looked": {"2026-03-05": 3}, "found": {"2026-03-05": 1}, "wrong": {}},
+        "influence": [row("Ask first", looked={"2026-03-05": 2})],
+        "nights": [
+            {"day": "2026-03-05", "run": "r1", "title": "a night", "path": "dreams/a.md",
+             "questions": 3, "tokens_in": 1200, "tokens_out": 300, "cost": 0.25},
+        ],
+    }  # fmt: skip
+
+
+def test_growth_adds_up_and_keeps_few_types_apart() -> None:
+    chart = growth(numbers())
+    assert [one.name for one in chart.series] == [
+        "semantic", *(f"own{n}" for n in range(TYPES - 1)), "other",
+    ]  # fmt: skip
+    (panel,) = chart.panels
+    assert panel.values["type0"] == [3, 3, 5]
+    assert [panel.values[one.key][-1] for one in chart.series] == [5, 1, 1, 1, 1, 2]
+
+
+def test_the_weakest_are_those_that_only_a_search_finds() -> None:
+    (panel,) = strengths(numbers()).panels
+    assert (panel.values["faded"][0], panel.values["kept"][0], panel.values["kept"][9]) == (3, 1, 2)
+    assert panel.labels[0] == "0% to 10%"
+
+
+def test_everything_is_one_picture_with_words_for_who_cannot_see_it() -> None:
+    text = svg([*all_of(numbers()).values()])
+    chart = ElementTree.fromstring(text)
+    title, said = chart.find(f"{SVG}title"), chart.find(f"{SVG}desc")
+    assert title is not None
+    assert said is not None
+    assert "1 runs, 3 questions (about 0.25 spent; a bar is a day)" in str(said.text)
+    drawn = [one.text for bar in chart.iter(f"{SVG}rect") for one in bar.iter(f"{SVG}title")]
+    assert "2026-03-05: 1,200 tokens asked" in drawn
+    # no two kinds of one chart look alike to who sees no colours
+    patterns = {
+        one.get("id"): ElementTree.tostring(one)[-60:] for one in chart.iter(f"{SVG}pattern")
+    }
+    assert len({patterns[f"s0-type{n}"] for n in range(6)}) == 6
+    fills = {bar.get("fill") for bar in chart.iter(f"{SVG}rect")} - {None}
+    assert {fill[5:-1] for fill in fills if fill} <= patterns.keys()
+    assert "<script" not in text
+    assert "style=" not in text
+
+
+def test_blocks_and_columns_show_the_least_there_is() -> None:
+    assert blocks([0, 1, 50, 100], 100) == " ▁▄█"
+    assert columns([0, 1, 50, 100], 100, 2) == ["   █", " ▁██"]
+    assert blocks([], 0) == ""

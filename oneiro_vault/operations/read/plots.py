@@ -1,0 +1,107 @@
+"""The numbers behind the charts: how the memory grew, how strong it is, how it is used, what its
+nights cost."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Final
+
+from oneiro_vault import answers
+from oneiro_vault.core.time import strength as curve
+from oneiro_vault.errors import InvalidInput, shown
+from oneiro_vault.index.base import Row
+from oneiro_vault.mind.report import costs_of
+from oneiro_vault.operations.read.recall_show import REPORT
+from oneiro_vault.operations.read.wisdom import KINDS, day_of, influencing, kinds_of
+from oneiro_vault.operations.runtime import House
+
+STEPS: Final = 10
+MOST: Final = 40
+"""Memories whose influence is told."""
+
+
+def plots(house: House, limit: int = 8) -> answers.Plots:
+    """What `stats --plot` and the page draw; `limit`: of the most used memories. Not a use."""
+    if not 1 <= limit <= MOST:
+        raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
+    house.converge()
+    rows = house.index.list(without=REPORT, limit=10_000_000)
+    used = _used(house)
+    every = {kind: Counter[str]() for kind in KINDS}
+    for days in used.values():
+        for kind in KINDS:
+            every[kind].update(days[kind])
+    strong = _strengths(house, rows)
+    return {
+        "schema": 1,
+        "growth": _growth(rows),
+        "strengths": strong["strengths"],
+        "lasting": strong["lasting"],
+        "faded": strong["faded"],
+        "uses": {kind: dict(sorted(every[kind].items())) for kind in KINDS},
+        "influence": _most_used(rows, used, limit),
+        "nights": _nights(house),
+    }
+
+
+Days = dict[str, Counter[str]]
+
+
+def _used(house: House) -> dict[str, Days]:
+    """Id -> kind of use -> day -> how often."""
+    found: dict[str, Days] = {}
+    for event in house.vault.events():
+        ident, day = str(event.get("id", "")), day_of(event)
+        for kind in kinds_of(event) if day else ():
+            days = found.setdefault(ident, {one: Counter() for one in ("uses", *KINDS)})
+            days[kind][day] += 1
+    return found
+
+
+def _most_used(rows: list[Row], used: dict[str, Days], limit: int) -> list[answers.Influencing]:
+    found = [influencing(row, used[row.id]) for row in rows if row.id in used]
+    found = [one for one in found if one["uses"] or one["wrong"]]
+    return sorted(found, key=lambda one: (-one["uses"], one["title"], one["id"]))[:limit]
+
+
+def _growth(rows: list[Row]) -> dict[str, dict[str, int]]:
+    """By the day on which it came in, which may be long after it happened."""
+    found: dict[str, Counter[str]] = {}
+    for row in rows:
+        day = (row.timestamp or row.created)[:10]
+        if day:
+            found.setdefault(row.type, Counter())[day] += 1
+    return {name: dict(sorted(days.items())) for name, days in sorted(found.items())}
+
+
+def _strengths(house: House, rows: list[Row]) -> answers.Strengths:
+    known = house.remembered()
+    counts, lasting, faded = [0] * STEPS, 0, 0
+    for row in rows:
+        if row.status in ("superseded", "archived"):
+            continue
+        if math.isinf(curve.stability(row.type, known.days(row), base=known.base)):
+            lasting += 1
+        else:
+            left = known.strength(row)
+            counts[min(STEPS - 1, int(left * STEPS))] += 1
+            faded += left < known.faded
+    return {"strengths": counts, "lasting": lasting, "faded": faded}
+
+
+def _nights(house: House) -> list[answers.Night]:
+    found: list[answers.Night] = []
+    rows = house.index.list(type=REPORT, limit=10_000)
+    bodies = house.index.bodies([row.key for row in rows])
+    for row in sorted(rows, key=lambda row: (row.when or 0.0, row.path)):
+        asked, tokens_in, tokens_out, cost = costs_of(bodies.get(row.key, ""))
+        if row.created:
+            found.append(
+                {
+                    "day": row.created[:10], "run": row.handle, "title": row.title,
+                    "questions": asked, "tokens_in": tokens_in, "tokens_out": tokens_out,
+                    "cost": round(cost, 4), "path": row.path,
+                }
+            )  # fmt: skip
+    return found

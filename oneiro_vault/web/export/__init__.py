@@ -1,0 +1,1 @@
+"""The pages as files, for whoever has no vault."""
