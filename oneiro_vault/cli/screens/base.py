@@ -56,7 +56,7 @@ class Twin(App[str]):
     #foot { height: 1; text-style: dim; }
     #said { height: auto; max-height: 4; }
     #panes { height: 1fr; }
-    #rows { border: none; padding: 0; height: 1fr; }
+    #rows { border: none; padding: 0; height: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }
     #rows > .option-list--option-highlighted { text-style: reverse; }
     #about { height: 2fr; border-top: solid $foreground 40%; scrollbar-size-vertical: 1; }
     .-wide #panes { layout: horizontal; }

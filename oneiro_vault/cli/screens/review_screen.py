@@ -169,8 +169,7 @@ class ReviewScreen(Place):
 
 
 def _titled(row: answers.Proposal) -> Text:
-    text = Text.assemble((line(row["op"]), "bold"), f": {line(row['title'])}", overflow="ellipsis")
-    text.no_wrap = True
+    text = Text.assemble((line(row["op"]), "bold"), f": {line(row['title'])}")
     if row["stale"]:
         text.append("  no longer fits", "yellow")
     return text

@@ -218,9 +218,7 @@ def _row(row: answers.RecallRow, width: int, query: str) -> Text:
     style = styled(width)
     why = f"    {'weaker  ' if row.get('weak') else ''}{render.explained(row)}"
     told = render.rows([{**row, "weak": False}], style, query=query)
-    text = drawn(f"{told}\n{style(cut(why, width), 'dim')}")
-    text.no_wrap, text.overflow = True, "ellipsis"
-    return text
+    return drawn(f"{told}\n{style(cut(why, width), 'dim')}")
 
 
 class NoteScreen(MemoryPlace):
