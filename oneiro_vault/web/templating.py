@@ -18,6 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from oneiro_vault.web.notes import body_html
+from oneiro_vault.web.views.wording import KINDS
 
 STATIC: Final = "/ui/static"
 TYPES: Final[Mapping[str, str]] = {
@@ -85,6 +86,11 @@ def ids(text: object) -> Markup:
     )
 
 
+def called(kind: str) -> str:
+    """A type of memory in a reader's word."""
+    return KINDS.get(kind, kind)
+
+
 def cost(text: str) -> str:
     """What a run's report says of its cost, without what was none."""
     parts = [one.strip() for one in text.rstrip(".").split(";")]
@@ -104,6 +110,7 @@ def environment() -> Environment:
     )
     made.filters["note"] = body_html
     made.filters |= {"moment": moment, "count": count, "plain": plain, "ids": ids, "cost": cost}
+    made.filters["called"] = called
     made.globals |= {"asset": address}
     return made
 

@@ -14,6 +14,11 @@ function begin() {
   let graph = null, view = { k: 1, x: 0, y: 0 }, drawnAt = null, width = 0, height = 0, ratio = 1;
   let selected = -1, over = -1, ink = {}, moving = 0, frame = 0, whole = 1, hubs = false, walked = -1;
 
+  // what the legend calls a type
+  function called(type) {
+    return document.querySelector(`.legend [data-kind="${CSS.escape(type)}"]`)?.parentElement.textContent.trim() ?? type;
+  }
+
   // -- data ------------------------------------------------------------------------------------
 
   // who gets a label first: where it begins, people and things, then the rest
@@ -325,7 +330,7 @@ function begin() {
     walked = -1;
     canvas.dataset.selected = at < 0 ? "" : graph.refs[at];
     if (at < 0) { chosen.replaceChildren(put("p", "Choose a node to see what it is linked with.", { className: "soft" })); show(); return; }
-    const head = put("h2", name(at, 90)), kind = [graph.types_of[at], graph.kinds[at]].filter(Boolean).join(", ");
+    const head = put("h2", name(at, 90)), kind = [called(graph.types_of[at]), graph.kinds[at]].filter(Boolean).join(", ");
     const meta = put("p", `${kind}${graph.created[at] ? `, ${graph.created[at]}` : ""}, ${graph.degrees[at]} ${graph.degrees[at] === 1 ? "edge" : "edges"}`, { className: "meta" });
     const actions = put("p", "", { className: "actions" });
     if (where(at)) actions.append(put("a", "Open", { href: open(at), className: "button primary" }), " ");
@@ -366,7 +371,7 @@ function begin() {
   box.append(voice);
 
   function tellWalked() {
-    voice.textContent = `${name(walked, 80)}, ${graph.types_of[walked]}, ${graph.degrees[walked]} edges. Space chooses it.`;
+    voice.textContent = `${name(walked, 80)}, ${called(graph.types_of[walked])}, ${graph.degrees[walked]} edges. Space chooses it.`;
   }
 
   // -- hands -------------------------------------------------------------------------------------

@@ -23,8 +23,8 @@ STANDING: Final[Mapping[str, str]] = {
     "inferred": "Inferred: a night concluded it, or it was noted as a guess.",
 }
 KINDS: Final[Mapping[str, str]] = {
-    "semantic": "fact", "episodic": "episode", "orientation": "orientation",
-    "entity": "who or what", "procedure": "procedure", "principle": "principle",
+    "semantic": "fact", "episodic": "episode", "orientation": "orientation line",
+    "entity": "profile", "procedure": "procedure", "principle": "principle",
     "dream": "report of a night",
 }  # fmt: skip
 STATUS: Final[Mapping[str, str]] = {
