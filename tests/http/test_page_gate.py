@@ -55,6 +55,7 @@ def test_a_key_that_may_read_looks_and_changes_nothing(
         assert answer.status_code == 403, path
     doctor = remote.send("GET", "/ui/health/doctor", headers=reader)
     assert "over a network this is not done" in doctor.text
+    assert str(remote.box.vault) not in remote.send("GET", "/ui/health", headers=reader).text
     assert remote.head == before
 
 
