@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import coverage
+import hypothesis
 import pygit2
 import pytest
 
+hypothesis.settings.register_profile("oneiro", deadline=None)  # users' machines are busy
+hypothesis.settings.load_profile("oneiro")
 GIT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
 IDENTITY = (
     "[user]\n\tname = Pat Person\n\temail = pat@example.org\n[init]\n\tdefaultBranch = main\n"

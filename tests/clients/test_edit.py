@@ -67,7 +67,7 @@ def stripped(value: Any) -> Any:
 
 @pytest.mark.slow
 @given(texts.wild(comments=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_jsonc_of_any_shape_comes_back_byte_for_byte(made: tuple[str, Any]) -> None:
     text, value = made
     inside, after = there_and_back(text, ALL, "jsonc")
@@ -77,7 +77,7 @@ def test_jsonc_of_any_shape_comes_back_byte_for_byte(made: tuple[str, Any]) -> N
 
 
 @given(texts.wild(comments=False) | texts.tidy())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_json_of_any_shape_comes_back_byte_for_byte(made: tuple[str, Any]) -> None:
     text, value = made
     inside, after = there_and_back(text, ALL, "json")
@@ -89,7 +89,7 @@ def test_json_of_any_shape_comes_back_byte_for_byte(made: tuple[str, Any]) -> No
 
 @given(texts.tidy())
 @settings(
-    deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
+    suppress_health_check=[HealthCheck.filter_too_much]
 )  # how many are filtered out is chance
 def test_what_a_program_wrote_is_extended_in_its_own_layout(made: tuple[str, Any]) -> None:
     text, value = made
@@ -103,7 +103,7 @@ def test_what_a_program_wrote_is_extended_in_its_own_layout(made: tuple[str, Any
 
 
 @given(texts.wild(comments=True), st.sampled_from(["before", "server", "hook", "group"]))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_what_a_person_adds_in_between_stays(made: tuple[str, Any], where: str) -> None:
     """Our entries are no longer where we put them, or no longer the first: only they go."""
     text, _ = made
@@ -129,7 +129,7 @@ def test_what_a_person_adds_in_between_stays(made: tuple[str, Any], where: str) 
 
 
 @given(texts.toml())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @example("x = 1")
 @example("\ufeff")
 @example('[mcp_servers]\nfiles = { command = "x" }\n')
@@ -157,7 +157,6 @@ def test_toml_comes_back_byte_for_byte(text: str) -> None:
         ]
     ),
 )
-@settings(deadline=None)
 def test_toml_a_person_adds_below_stays(text: str, more: str) -> None:
     try:
         tomllib.loads(text.removeprefix("\ufeff"))

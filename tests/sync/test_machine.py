@@ -385,7 +385,7 @@ def live(folder: Path, lives: int, steps: int, *, always_the_same: bool) -> None
     machine = type("Lives", (Lives,), {"template": folder / "template"})
     phases = [Phase.generate] if always_the_same else [Phase.generate, Phase.shrink]
     found = settings(
-        max_examples=lives, stateful_step_count=steps, deadline=None, derandomize=always_the_same,
+        max_examples=lives, stateful_step_count=steps, derandomize=always_the_same,
         database=None, phases=phases,
         suppress_health_check=list(HealthCheck), print_blob=not always_the_same,
     )  # fmt: skip

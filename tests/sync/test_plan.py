@@ -267,7 +267,7 @@ _TREES = st.dictionaries(
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(_TREES, _TREES, _TREES, st.sampled_from(["ours", "theirs"]))
 def test_it_does_not_matter_who_plans(base: Tree, ours: Tree, theirs: Tree, later: str) -> None:
     """And no memory that either side has, and the other did not take away, is missing."""

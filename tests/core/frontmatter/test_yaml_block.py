@@ -445,14 +445,14 @@ def is_kept(lines: list[str], after: list[str]) -> bool:
 
 
 @given(st.dictionaries(keys, values, max_size=5), bodies)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_compose_then_read_gives_the_same(meta: dict[str, object], body: str) -> None:
     assert yaml_block.read(yaml_block.compose(meta, body)) == (meta, body)
 
 
 @pytest.mark.slow
 @given(notes(), st.sampled_from(["title", "tags", "mine", "new", "a: b"]), st.none() | values)
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 def test_an_edit_changes_one_key_and_keeps_every_other_line(
     note: tuple[str, dict[str, str]], key: str, value: object
 ) -> None:
@@ -485,7 +485,7 @@ def test_an_edit_changes_one_key_and_keeps_every_other_line(
 
 
 @given(notes(), bodies)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_new_body_leaves_the_block_alone(note: tuple[str, dict[str, str]], body: str) -> None:
     text, _ = note
     meta, old = yaml_block.read(text)
@@ -500,7 +500,7 @@ def test_a_new_body_leaves_the_block_alone(note: tuple[str, dict[str, str]], bod
         st.tuples(st.sampled_from(["title", "tags", "mine", "new"]), st.none() | values), max_size=4
     ),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_edits_one_by_one_and_together_mean_the_same(
     note: tuple[str, dict[str, str]], edits: list[tuple[str, object]]
 ) -> None:
@@ -521,7 +521,7 @@ def test_edits_one_by_one_and_together_mean_the_same(
         "".join
     )
 )
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 def test_any_text_has_a_verdict(text: str) -> None:
     for candidate in (text, f"---\n{text}\n---\nbody", f"\ufeff---\r\n{text}\r\n---"):
         try:

@@ -228,7 +228,7 @@ PIECES = [
     st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=14),
     st.sampled_from(["\n", "\r\n", "\n\n", " "]),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_offsets_fit_any_text(lines: list[str], newline: str) -> None:
     body = newline.join(lines)
     found = parse(body)

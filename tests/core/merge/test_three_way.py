@@ -64,13 +64,13 @@ def clean(base: str | None, ours: str, theirs: str) -> str:
     return found.data.decode()
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.integers(0, 10**9))
 def test_any_two_sides(seed: int) -> None:
     hold(*case(Random(seed)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**9))
 def test_reading_by_lines_is_reading_yaml(seed: int) -> None:
     """A key that only a YAML reader takes changes how the frontmatter is read, and nothing of what

@@ -65,7 +65,7 @@ def test_nonsense_is_refused(words: str) -> None:
         max_size=30,
     )
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_few_languages_are_tried_whatever_is_said(words: list[str]) -> None:
     assert len(date_words.languages(" ".join(words)[:LONGEST])) <= date_words.MOST
 

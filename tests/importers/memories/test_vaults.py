@@ -485,9 +485,7 @@ def test_a_graph_of_logseq(tmp_path: Path) -> None:
     assert found["Boats/Petrel"].meta["tags"] == ["boats", "sea"]
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=200), st.text(max_size=200))
 def test_any_bytes_become_a_note_or_a_reason(tmp_path: Path, data: bytes, text: str) -> None:
     front = f"---\n{text}\n---\nwords\n".encode("utf-8", "replace")

@@ -53,9 +53,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@settings(
-    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(notes=NOTES)
 def test_any_memories_come_back(
     empty: Path, notes: Mapping[str, tuple[dict[str, Any], str]]

@@ -144,9 +144,7 @@ trees = st.dictionaries(
 )
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(old=trees, new=trees)
 def test_trees_are_what_git_itself_would_write(
     vault: Vault, root: Path, old: dict[str, bytes], new: dict[str, bytes]
