@@ -98,13 +98,19 @@ class Op:
     """One operation: its `function`, or where it stands in `operations/dream/` (`module:name`),
     with much behind it that is loaded only then. `upkeep`: it looks after what is derived, and may
     always run; `brings`: it may bring the repair of wrong settings, and runs while they are;
-    `local`: it touches files outside of the vault, so nobody calls it over a network."""
+    `local`: it touches files outside of the vault, so nobody calls it over a network; `asks`: it
+    only looks unless it is told to do something."""
 
     function: Callable[..., answers.Answer] | str
     reads_only: bool = False
     upkeep: bool = False
     brings: bool = False
     local: bool = False
+    asks: bool = False
+
+    def looks(self, given: Mapping[str, Any]) -> bool:
+        """Does it change nothing, called with these arguments?"""
+        return self.reads_only or (self.asks and not any(given.values()))
 
     @property
     def run(self) -> Callable[..., answers.Answer]:
@@ -146,7 +152,7 @@ OPS: Final[dict[str, Op]] = {
     "dream_decide": Op("deferred_answers:dream_decide"),
     "dream_answers": Op("deferred_answers:dream_answers"),
     "scheduled": Op("scheduler:scheduled"),
-    "schedule": Op("scheduler:schedule"),
+    "schedule": Op("scheduler:schedule", asks=True),
     "runs": Op(run_log.runs, reads_only=True),
     "review": Op(review.review, reads_only=True),
     "review_accept": Op(review.review_accept),
@@ -198,7 +204,7 @@ OPS: Final[dict[str, Op]] = {
     "mend": Op(lint.mend),
     "pr_summary": Op(pr_summary.pr_summary, reads_only=True),
     "sync": Op(synchronize.sync, brings=True),
-    "doctor": Op(doctor.doctor, upkeep=True),
+    "doctor": Op(doctor.doctor, upkeep=True, asks=True),
     "reindex": Op(doctor.reindex, upkeep=True),
     "embed": Op(doctor.embed, upkeep=True),
     "watch": Op(doctor.watch, reads_only=True),
