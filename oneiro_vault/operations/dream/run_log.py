@@ -121,7 +121,7 @@ def _tell(house: House, row: answers.PastRun, changes: bool) -> None:
     words = ""
     with suppress(OneiroError, OSError):  # a person may have deleted it
         if row["report"]:
-            data = house.vault.files.read(row["report"])
+            data = house.vault.secrets.shown(house.vault.files.read(row["report"]))
             note = note_change.parsed(row["report"], data)
             words = note.body if note else ""
     if found := _RECALL.search(words):
