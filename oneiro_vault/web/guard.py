@@ -34,8 +34,9 @@ HEADERS: Final[Mapping[str, str]] = {
     "Cache-Control": "no-store",
 }
 """Of every answer that does not say otherwise. No CORS header anywhere."""
-OPEN: Final = ("/ui/static/", "/ui/login", "/ui/session")
-"""What somebody without a session may ask for; none of it reads the vault."""
+STATIC: Final = "/ui/static/"
+OPEN: Final = frozenset(("/ui/login", "/ui/session"))
+"""What somebody without a session may ask for besides; none of it says anything of the vault."""
 LARGEST: Final = 4_000_000
 """Bytes of a form."""
 _READING: Final = frozenset({"GET", "HEAD"})
@@ -76,7 +77,7 @@ class Guard:
             return PlainTextResponse("How long is it?", 400)
         if int(headers.get("content-length", "0")) > LARGEST or "transfer-encoding" in headers:
             return PlainTextResponse("That is too much at once.", 413)
-        if path.startswith(OPEN) or self.sessions.knows(self.session(headers)):
+        if path in OPEN or path.startswith(STATIC) or self.sessions.knows(self.session(headers)):
             return None
         if method == "POST" or "hx-request" in headers or path == "/ui/events":
             text = "The page is not open any more: run `oneiro ui` again. Nothing was changed."

@@ -53,7 +53,8 @@ class Site:
         self, op: str, params: Mapping[str, Any], progress: Progress | None = None
     ) -> Any:
         """One operation on a thread. Raises InvalidInput for a change where nothing may be."""
-        if self.reads_only and not (OPS[op].reads_only or (op == _LOOKS and not params)):
+        looks = OPS[op].reads_only or (op == _LOOKS and not params)
+        if self.reads_only and (OPS[op].local or not looks):
             hint = "`oneiro ui` on the vault's own machine does."
             raise InvalidInput("over a network this is not done", kept=KEPT, hint=hint)
         given = {name: value for name, value in params.items() if value not in (None, (), [])}

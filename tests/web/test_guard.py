@@ -81,7 +81,8 @@ def test_an_old_browser_shows_its_origin(person: Visitor) -> None:
 
 def test_nothing_is_read_without_a_session(person: Visitor) -> None:
     stranger = Visitor(person.base)
-    for path in ("/ui/", "/ui/search?q=x", "/ui/nowhere", "/", "/favicon.ico"):
+    there = ("/ui/", "/ui/search?q=x", "/ui/nowhere", "/ui/loginx", "/", "/favicon.ico")
+    for path in there:
         answer = stranger.get(path)
         assert (answer.status, answer.headers.get("location")) == (303, "/ui/login"), path
     for answer in (stranger.get("/ui/events"), stranger.post("/ui/leave"), stranger.part("/ui/")):
