@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from oneiro_vault import answers
 from oneiro_vault.core.markdown.word_diff import changes
+from oneiro_vault.errors import OneiroError
 from oneiro_vault.web.notes import body_html
 from oneiro_vault.web.page import Handler, Page
 from oneiro_vault.web.views.memory import address
@@ -26,12 +27,27 @@ async def edit(page: Page) -> Response:
         for one in found["versions"]:
             if one["there"] and one["commit"].startswith(page.asked("from")):
                 body, title, earlier = one["body"], one["name"], one
+    return _form(page, shown, body, title, earlier=earlier)
+
+
+def _form(
+    page: Page,
+    shown: answers.Shown,
+    body: str,
+    title: str,
+    reason: str = "",
+    earlier: answers.Version | None = None,
+    trouble: OneiroError | None = None,
+) -> Response:
     return page.html(
         "memory_edit.html",
+        200 if trouble is None or page.fragment else trouble.http_status,
         memory=shown,
         body=body,
         title=title,
+        reason=reason,
         earlier=earlier,
+        error=trouble,
         words=_hash(shown["body"]),
     )
 
@@ -55,9 +71,13 @@ async def save(page: Page) -> Response:
     renamed = title if title and title != _title(shown) else None
     if text.strip() == shown["body"].strip() and renamed is None:
         return page.see(address(shown["id"], "same"))
-    done = await page.ops.reframe(
-        id=shown["id"], text=text, title=renamed, base=base, reason=fields.get("reason", "")
-    )
+    reason = fields.get("reason", "")
+    try:
+        done = await page.ops.reframe(
+            id=shown["id"], text=text, title=renamed, base=base, reason=reason
+        )
+    except OneiroError as error:  # the person's words are nowhere else
+        return _form(page, shown, text, title, reason, trouble=error)
     if done["proposal"]:
         return page.see(address(done["proposal"]["id"], "proposed"))
     return page.see(address(done["id"], "edited", done["commit"]))
