@@ -63,6 +63,20 @@ class Site:
         )
 
 
+class Undrawn(Response):
+    """An answer whose template is still to be filled in, which may take seconds: not in the loop
+    that hears everybody."""
+
+    def __init__(self, draw: Callable[[], Response]) -> None:
+        super().__init__()
+        self.draw = draw
+
+
+async def drawn(found: Response) -> Response:
+    """The answer as it goes out."""
+    return await asyncio.to_thread(found.draw) if isinstance(found, Undrawn) else found
+
+
 class Page:
     """`ops` are the vault's operations, carried out for the person who opened the page."""
 
@@ -135,11 +149,15 @@ class Page:
             "reader": self.site.reads_only,
             "travel": travel.Travel(self.at, self._travels, self.request.query_params),
         }
-        text = templating.rendered(template, {**shared, **context})
-        if notice and self.fragment:
-            said = Markup('<p hx-swap-oob="innerHTML:#notice">{}</p>').format(notice)
-            text += str(said)
-        return HTMLResponse(travel.kept(text, self.at), status, {"Vary": "HX-Request"})
+
+        def draw() -> Response:
+            text = templating.rendered(template, {**shared, **context})
+            if notice and self.fragment:
+                said = Markup('<p hx-swap-oob="innerHTML:#notice">{}</p>').format(notice)
+                text += str(said)
+            return HTMLResponse(travel.kept(text, self.at), status, {"Vary": "HX-Request"})
+
+        return Undrawn(draw)
 
     def see(self, address: str) -> Response:
         """Go on at another address, after something was done; `address` is one of ours."""
@@ -169,12 +187,12 @@ def endpoint(site: Site, handler: Handler) -> Callable[[Request], Awaitable[Resp
         try:
             if request.method == "POST" and page.at:
                 raise travel.read_only()
-            return await handler(page)
+            return await drawn(await handler(page))
         except OneiroError as error:
-            return page.trouble(error)
+            return await drawn(page.trouble(error))
         except Exception:
             LOG.exception("the page %s failed", request.url.path)
             hint = "What happened is in the owner's log (`oneiro status -v` names it)."
-            return page.trouble(OneiroError("this page could not be shown", hint=hint))
+            return await drawn(page.trouble(OneiroError("this page could not be shown", hint=hint)))
 
     return answer

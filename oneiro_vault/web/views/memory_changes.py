@@ -3,6 +3,7 @@ through the one write path, and nothing that somebody else wrote meanwhile is lo
 
 from __future__ import annotations
 
+import asyncio
 from hashlib import sha256
 from typing import Final
 
@@ -66,7 +67,7 @@ async def save(page: Page) -> Response:
     base = fields.get("base", "")
     if base != shown["sha256"]:
         if fields.get("words") != _hash(shown["body"]):
-            return _conflict(page, shown, text, title, fields.get("reason", ""))
+            return await _conflict(page, shown, text, title, fields.get("reason", ""))
         base = shown["sha256"]  # only what stands above the words is another
     renamed = title if title and title != _title(shown) else None
     if text.strip() == shown["body"].strip() and renamed is None:
@@ -83,17 +84,19 @@ async def save(page: Page) -> Response:
     return page.see(address(done["id"], "edited", done["commit"]))
 
 
-def _conflict(page: Page, shown: answers.Shown, text: str, title: str, reason: str) -> Response:
+async def _conflict(
+    page: Page, shown: answers.Shown, text: str, title: str, reason: str
+) -> Response:
     return page.html(
         "memory_conflict.html",
         200 if page.fragment else _CONFLICT,
         memory=shown,
-        theirs=body_html(shown["body"], shown["id"]),
+        theirs=await asyncio.to_thread(body_html, shown["body"], shown["id"]),
         text=text,
         title=title,
         reason=reason,
         words=_hash(shown["body"]),
-        changes=changes(shown["body"].strip(), text.strip()),
+        changes=await asyncio.to_thread(changes, shown["body"].strip(), text.strip()),
     )
 
 
