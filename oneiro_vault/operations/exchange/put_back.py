@@ -20,7 +20,15 @@ from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Receipt, Write
 from oneiro_vault.vault.worktree.attachments import sha256_of
-from oneiro_vault.vault.worktree.files import LARGEST, checked, digest, hidden, is_note, twin_key
+from oneiro_vault.vault.worktree.files import (
+    LARGEST,
+    checked,
+    digest,
+    hidden,
+    is_kept,
+    is_note,
+    twin_key,
+)
 
 if TYPE_CHECKING:
     from oneiro_vault.importers.archive import Archive
@@ -196,7 +204,7 @@ class _Batch:
         """What it shows and is not here yet."""
         for place, name in note.files.items():
             try:
-                if hidden(checked(place)) or is_note(place):
+                if hidden(checked(place)) or is_note(place) or is_kept(place):
                     continue
                 if self.house.vault.files.content(place) is not None:
                     continue

@@ -199,6 +199,24 @@ def test_nobody_elses_notes_say_what_a_person_said(app: App, call: Call, tmp_pat
     assert all(one.extra["their_captured"] == "session" for one in found)
 
 
+def test_what_the_vault_keeps_for_itself_goes_neither_out_nor_in(
+    app: App, call: Call, root: Path, tmp_path: Path
+) -> None:
+    stored(call, "![a](../../oneiro.toml) ![b](/oneiro.toml) ![[ledger/a/2026-01.jsonl]]")
+    (root / "ledger" / "a").mkdir(parents=True, exist_ok=True)
+    (root / "ledger" / "a" / "2026-01.jsonl").write_text("{}\n")
+    found = call("export", format="jsonl", target=str(tmp_path / "out"))
+    assert found["attachments"] == 0
+    place = tmp_path / "theirs"
+    (place / "ledger" / "b").mkdir(parents=True)
+    (place / "ledger" / "b" / "2026-01.jsonl").write_text("{}\n")
+    line = {"oneiro_vault": 1, "id": "", "path": "semantic/a.md", "title": "A", "text": "x\n"}
+    line |= {"meta": {"type": "semantic"}, "attachments": ["ledger/b/2026-01.jsonl"]}
+    (place / "memories.jsonl").write_text(json.dumps(line) + "\n")
+    assert returned(app, place)["notes"]["new"] == 1
+    assert not (root / "ledger" / "b").exists()
+
+
 def test_a_dry_run_counts_and_writes_nothing(lived: tuple[App, Call], tmp_path: Path) -> None:
     app, call = lived
     place = tmp_path / "out"
