@@ -43,13 +43,15 @@ Gone = Mapping[str, Mapping[str, Any]]
 @dataclass
 class Returned:
     """What became of some notes: how many are `stored`, `revised`, were `known` already, were
-    `forgotten` or `changed` here, and which could not be written."""
+    `forgotten` or `changed` here, and which could not be written; `told`: how many that came say
+    that they are told to every session."""
 
     stored: int = 0
     revised: int = 0
     known: int = 0
     forgotten: int = 0
     changed: int = 0
+    told: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     commit: str = ""
 
@@ -98,6 +100,7 @@ def _count(changes: Sequence[tuple[Note, Write]], done: Returned) -> None:
     revised = sum(change.base is not None for _, change in changes)
     done.stored += len(changes) - revised
     done.revised += revised
+    done.told += sum(note.meta.get("type") == "orientation" for note, _ in changes)
 
 
 def as_foreign(note: Note) -> Note:

@@ -169,7 +169,11 @@ def test_what_is_somebody_elses_claims_nothing(lived: tuple[App, Call], tmp_path
     call("ratify", id=told)
     call("export", format="jsonl", target=str(place), type="orientation")
     with another(tmp_path) as other:
+        own = other.call("import_", {"path": str(place), "dry_run": True})
+        assert own["remarks"][0]["count"] == 1
+        assert "told to every session" in own["remarks"][0]["remark"]
         dry = other.call("import_", {"path": str(place), "foreign": True, "dry_run": True})
+        assert dry["remarks"] == []
         assert (dry["notes"]["new"], other.house.index.count()) == (1, 0)
         other.call("import_", {"path": str(place), "foreign": True})
         (row,) = other.house.index.list()
