@@ -91,6 +91,16 @@ def test_nothing_is_read_without_a_session(person: Visitor) -> None:
     assert made_up.get("/ui/").status == 303
 
 
+def test_words_that_come_too_late_come_back(person: Visitor) -> None:
+    stranger = Visitor(person.base)
+    late = stranger.post("/ui/memory/x/edit", {"text": "Two hours\r\nof <b>work</b>."})
+    assert late.status == 401
+    assert late.text.endswith("Two hours\nof <b>work</b>.\n")
+    assert late.headers["content-type"].startswith("text/plain")
+    junk = stranger.post("/ui/memory/x/edit", Content_Type="multipart/form-data; boundary=x")
+    assert junk.status == 401
+
+
 def test_leaving_ends_the_session(box: Box) -> None:
     found = visitor(box)
     assert found.post("/ui/leave").status == 303
