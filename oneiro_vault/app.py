@@ -136,12 +136,14 @@ class App(Operations):
                 )
             )
         table.check_arguments(op, found.run, given)
+        looks = found.looks(given)
         if found.reports:
             given["progress"] = progress or quiet
         try:
             return self._for_caller(found, given, env)
         finally:
-            for heard in () if found.reads_only else list(self._writes):
+            # a page that looks anew whenever it hears would never come to rest
+            for heard in () if looks else list(self._writes):
                 heard()
 
     def _for_caller(

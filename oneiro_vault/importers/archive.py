@@ -134,7 +134,7 @@ class Archive:
         if entry.path is not None:
             return entry.path
         folder = self._rooms.enter_context(tempfile.TemporaryDirectory(prefix="oneiro-import-"))
-        return _copied(entry.open, Path(folder) / PurePosixPath(name).name)
+        return _copied(_told(entry, name), Path(folder) / PurePosixPath(name).name)
 
     def close(self) -> None:
         """Take the temporary files away."""
@@ -332,6 +332,11 @@ class _Stream(io.RawIOBase):
         super().close()
 
 
+def _told(entry: _Entry, name: str) -> Callable[[], BinaryIO]:
+    """How to open a file that is copied whole: its damage is told as that of any other."""
+    return lambda: cast("BinaryIO", _Stream(entry.open(), name, "the export", lambda _: None))
+
+
 def _moment(info: ZipInfo) -> float | None:
     extra = info.extra
     while len(extra) >= 4:
@@ -369,7 +374,7 @@ def _opened(
     for name in zips:
         entry = entries[name]
         try:
-            path = entry.path or unpacked.copy(entry.open)
+            path = entry.path or unpacked.copy(_told(entry, name))
             if not _is_zip(path):
                 continue
             inside = _opened(_unwrapped(_zip(path, name, unpacked)), unpacked, depth + 1)

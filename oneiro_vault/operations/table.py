@@ -16,7 +16,6 @@ from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.operations import review
 from oneiro_vault.operations.care import adopt, check, doctor, lint, synchronize
 from oneiro_vault.operations.dream import run_log
-from oneiro_vault.operations.exchange import export_vault, import_archive
 from oneiro_vault.operations.history import (
     blame,
     diff,
@@ -32,7 +31,6 @@ from oneiro_vault.operations.read import (
     graph,
     grounds,
     orient,
-    plots,
     recall_show,
     resource_addresses,
     whole_graph,
@@ -95,16 +93,22 @@ def dream_stop(house: House) -> answers.Answer:
 
 @dataclass(frozen=True)
 class Op:
-    """One operation: its `function`, or where it stands in `operations/dream/` (`module:name`),
-    with much behind it that is loaded only then. `upkeep`: it looks after what is derived, and may
+    """One operation: its `function`, or where it stands below `operations/` (`module:name`), with
+    much behind it that is loaded only then. `upkeep`: it looks after what is derived, and may
     always run; `brings`: it may bring the repair of wrong settings, and runs while they are;
-    `local`: it touches files outside of the vault, so nobody calls it over a network."""
+    `local`: it touches files outside of the vault, so nobody calls it over a network; `asks`: it
+    only looks unless it is told to do something."""
 
     function: Callable[..., answers.Answer] | str
     reads_only: bool = False
     upkeep: bool = False
     brings: bool = False
     local: bool = False
+    asks: bool = False
+
+    def looks(self, given: Mapping[str, Any]) -> bool:
+        """Does it change nothing, called with these arguments?"""
+        return self.reads_only or (self.asks and not any(given.values()))
 
     @property
     def run(self) -> Callable[..., answers.Answer]:
@@ -113,7 +117,7 @@ class Op:
             return self.function
         module, _, name = self.function.partition(":")
         found: Callable[..., answers.Answer] = getattr(
-            import_module(f"oneiro_vault.operations.dream.{module}"), name
+            import_module(f"oneiro_vault.operations.{module}"), name
         )
         return found
 
@@ -140,20 +144,20 @@ OPS: Final[dict[str, Op]] = {
     "browse": Op(browse.browse, reads_only=True),
     "move": Op(browse.move),
     "reflect": Op(orient.reflect),
-    "dream": Op("run_now:dream"),
+    "dream": Op("dream.run_now:dream"),
     "dream_stop": Op(dream_stop, upkeep=True),
-    "dream_next": Op("deferred_answers:dream_next", reads_only=True),
-    "dream_decide": Op("deferred_answers:dream_decide"),
-    "dream_answers": Op("deferred_answers:dream_answers"),
-    "scheduled": Op("scheduler:scheduled"),
-    "schedule": Op("scheduler:schedule"),
+    "dream_next": Op("dream.deferred_answers:dream_next", reads_only=True),
+    "dream_decide": Op("dream.deferred_answers:dream_decide"),
+    "dream_answers": Op("dream.deferred_answers:dream_answers"),
+    "scheduled": Op("dream.scheduler:scheduled"),
+    "schedule": Op("dream.scheduler:schedule", asks=True),
     "runs": Op(run_log.runs, reads_only=True),
     "review": Op(review.review, reads_only=True),
     "review_accept": Op(review.review_accept),
     "review_reject": Op(review.review_reject),
     "capture": Op(store_captures.capture),
     "captures": Op(store_captures.captures, reads_only=True),
-    "import_": Op(import_archive.import_, local=True),
+    "import_": Op("exchange.import_archive:import_", local=True),
     "collect": Op(store_captures.collect),
     "graph": Op(graph.graph, reads_only=True),
     "whole_graph": Op(whole_graph.whole_graph, reads_only=True),
@@ -189,8 +193,8 @@ OPS: Final[dict[str, Op]] = {
     "why": Op(recall_show.why, reads_only=True),
     "blame": Op(blame.blame, reads_only=True),
     "diff": Op(diff.diff, reads_only=True),
-    "export": Op(export_vault.export, reads_only=True, local=True),
-    "plots": Op(plots.plots, reads_only=True),
+    "export": Op("exchange.export_vault:export", reads_only=True, local=True),
+    "plots": Op("read.plots:plots", reads_only=True),
     "stats": Op(recall_show.stats, reads_only=True),
     "settings": Op(recall_show.settings, reads_only=True),
     "status": Op(recall_show.status, reads_only=True),
@@ -198,7 +202,7 @@ OPS: Final[dict[str, Op]] = {
     "mend": Op(lint.mend),
     "pr_summary": Op(pr_summary.pr_summary, reads_only=True),
     "sync": Op(synchronize.sync, brings=True),
-    "doctor": Op(doctor.doctor, upkeep=True),
+    "doctor": Op(doctor.doctor, upkeep=True, asks=True),
     "reindex": Op(doctor.reindex, upkeep=True),
     "embed": Op(doctor.embed, upkeep=True),
     "watch": Op(doctor.watch, reads_only=True),

@@ -8,11 +8,15 @@ Pure ASGI: Starlette's own middleware class would hold streams back.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -34,11 +38,13 @@ HEADERS: Final[Mapping[str, str]] = {
     "Cache-Control": "no-store",
 }
 """Of every answer that does not say otherwise. No CORS header anywhere."""
-OPEN: Final = ("/ui/static/", "/ui/login", "/ui/session")
-"""What somebody without a session may ask for; none of it reads the vault."""
+STATIC: Final = "/ui/static/"
+OPEN: Final = frozenset(("/ui/login", "/ui/session"))
+"""What somebody without a session may ask for besides; none of it says anything of the vault."""
 LARGEST: Final = 4_000_000
 """Bytes of a form."""
 _READING: Final = frozenset({"GET", "HEAD"})
+_CLOSED: Final = "The page is not open any more: run `oneiro ui` again. Nothing was changed."
 
 
 @dataclass
@@ -76,11 +82,12 @@ class Guard:
             return PlainTextResponse("How long is it?", 400)
         if int(headers.get("content-length", "0")) > LARGEST or "transfer-encoding" in headers:
             return PlainTextResponse("That is too much at once.", 413)
-        if path.startswith(OPEN) or self.sessions.knows(self.session(headers)):
+        if path in OPEN or path.startswith(STATIC) or self.sessions.knows(self.session(headers)):
             return None
-        if method == "POST" or "hx-request" in headers or path == "/ui/events":
-            text = "The page is not open any more: run `oneiro ui` again. Nothing was changed."
-            return PlainTextResponse(text, 401)
+        if method == "POST":
+            return _Late()
+        if "hx-request" in headers or path == "/ui/events":
+            return PlainTextResponse(_CLOSED, 401)
         return RedirectResponse("/ui/login", 303)
 
     def session(self, headers: Mapping[str, str]) -> str:
@@ -89,6 +96,20 @@ class Guard:
 
     def _hosts(self) -> frozenset[str]:
         return frozenset(f"{host}:{self.port}" for host in ("127.0.0.1", "localhost", "[::1]"))
+
+
+class _Late(Response):
+    """What a form is answered that was sent after the page had ended (the owner was stopped, half a
+    day went by). The words in it come back: a browser has them no more."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        fields = {}
+        with suppress(HTTPException, MultiPartException, ClientDisconnect):
+            fields = dict(await Request(scope, receive).form())
+        words = str(fields.get("text", "")).replace("\r\n", "\n").strip()
+        told = f"{_CLOSED} These are your words:\n\n{words}\n" if words else _CLOSED
+        await PlainTextResponse(told, 401)(scope, receive, send)
 
 
 def with_headers(send: Send) -> Send:

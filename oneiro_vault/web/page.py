@@ -53,13 +53,28 @@ class Site:
         self, op: str, params: Mapping[str, Any], progress: Progress | None = None
     ) -> Any:
         """One operation on a thread. Raises InvalidInput for a change where nothing may be."""
-        if self.reads_only and not (OPS[op].reads_only or (op == _LOOKS and not params)):
+        looks = OPS[op].reads_only or (op == _LOOKS and not params)
+        if self.reads_only and (OPS[op].local or not looks):
             hint = "`oneiro ui` on the vault's own machine does."
             raise InvalidInput("over a network this is not done", kept=KEPT, hint=hint)
         given = {name: value for name, value in params.items() if value not in (None, (), [])}
         return await asyncio.get_running_loop().run_in_executor(
             self.pools.of(op), self.app.call, op, given, progress
         )
+
+
+class Undrawn(Response):
+    """An answer whose template is still to be filled in, which may take seconds: not in the loop
+    that hears everybody."""
+
+    def __init__(self, draw: Callable[[], Response]) -> None:
+        super().__init__()
+        self.draw = draw
+
+
+async def drawn(found: Response) -> Response:
+    """The answer as it goes out."""
+    return await asyncio.to_thread(found.draw) if isinstance(found, Undrawn) else found
 
 
 class Page:
@@ -134,11 +149,15 @@ class Page:
             "reader": self.site.reads_only,
             "travel": travel.Travel(self.at, self._travels, self.request.query_params),
         }
-        text = templating.rendered(template, {**shared, **context})
-        if notice and self.fragment:
-            said = Markup('<p hx-swap-oob="innerHTML:#notice">{}</p>').format(notice)
-            text += str(said)
-        return HTMLResponse(travel.kept(text, self.at), status, {"Vary": "HX-Request"})
+
+        def draw() -> Response:
+            text = templating.rendered(template, {**shared, **context})
+            if notice and self.fragment:
+                said = Markup('<p hx-swap-oob="innerHTML:#notice">{}</p>').format(notice)
+                text += str(said)
+            return HTMLResponse(travel.kept(text, self.at), status, {"Vary": "HX-Request"})
+
+        return Undrawn(draw)
 
     def see(self, address: str) -> Response:
         """Go on at another address, after something was done; `address` is one of ours."""
@@ -168,12 +187,12 @@ def endpoint(site: Site, handler: Handler) -> Callable[[Request], Awaitable[Resp
         try:
             if request.method == "POST" and page.at:
                 raise travel.read_only()
-            return await handler(page)
+            return await drawn(await handler(page))
         except OneiroError as error:
-            return page.trouble(error)
+            return await drawn(page.trouble(error))
         except Exception:
             LOG.exception("the page %s failed", request.url.path)
             hint = "What happened is in the owner's log (`oneiro status -v` names it)."
-            return page.trouble(OneiroError("this page could not be shown", hint=hint))
+            return await drawn(page.trouble(OneiroError("this page could not be shown", hint=hint)))
 
     return answer

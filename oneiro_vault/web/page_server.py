@@ -34,6 +34,7 @@ class PageDoor:
         self.port = 0
         self._server: QuietServer | None = None
         self._serving: asyncio.Task[None] | None = None
+        self._opening = asyncio.Lock()
 
     def routes(self) -> list[BaseRoute]:
         """Where the owner's own app serves it."""
@@ -47,7 +48,8 @@ class PageDoor:
             wanted = params_of(await request.body()).get("port", 0)
             if not (isinstance(wanted, int) and 0 <= wanted < 65_536):
                 raise InvalidInput("a port is a whole number below 65,536")
-            await self._listen(wanted)
+            async with self._opening:  # of two that knock at once, one opens
+                await self._listen(wanted)
         except OneiroError as error:
             return JSONResponse(error.to_dict(), error.http_status)
         code = self.sessions.new_code()

@@ -186,3 +186,17 @@ def test_what_is_packed_otherwise_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="not read here") as caught:
         Archive.at(path)
     assert "Unpack it" in caught.value.hint
+
+
+def test_a_zip_inside_that_is_damaged_is_told(tmp_path: Path) -> None:
+    inside, outside = io.BytesIO(), io.BytesIO()
+    with zipfile.ZipFile(inside, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("conversations.json", "[]" * 5_000)
+    with zipfile.ZipFile(outside, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("inner.zip", inside.getvalue())
+    data = bytearray(outside.getvalue())
+    data[30 + len("inner.zip") + 40] ^= 0xFF
+    place = tmp_path / "x.zip"
+    place.write_bytes(data)
+    with pytest.raises(InvalidInput, match="in the export cannot be read: it is dam"):
+        Archive.at(place)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.chats import gemini
 from oneiro_vault.importers.chats.activity_page import plain, shown_date
 from tests.importers.exports import conversations, notes, records, said, skipped, zipped
@@ -103,6 +104,13 @@ def test_the_page(tmp_path: Path) -> None:
     assert [one.why for one in skipped(found)] == [
         "its date cannot be read, or is of an unknown time zone"
     ]
+
+
+def test_what_never_ends_is_no_page(tmp_path: Path) -> None:
+    place = tmp_path / "MyActivity.html"
+    place.write_bytes(b'<div class="outer-cell">' + b"boat " * 2_000_000)
+    with pytest.raises(InvalidInput, match="no page"):
+        records(gemini.FORMAT, place)
 
 
 def test_a_record_of_both_forms_is_one(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Values of the wrong type are refused by name, before an operation sees them."""
+"""Values of the wrong type are refused by name, before an operation sees them; what only looks is
+heard by nobody."""
 
 from __future__ import annotations
 
@@ -72,3 +73,14 @@ def test_lists_take_one_type_or_several(call: Call) -> None:
     )
     assert len(call("list", type=["semantic", "episodic"])["results"]) == 2
     assert len(call("list", type="episodic", status=["active"])["results"]) == 1
+
+
+def test_who_only_looks_is_not_heard(app: App, call: Call) -> None:
+    heard: list[str] = []
+    end = app.listen(lambda: heard.append("changed"), writes=True)
+    call("schedule")
+    call("doctor")
+    assert heard == []  # a page that shows them would ask anew for ever
+    call("doctor", fix=True)
+    assert heard
+    end()

@@ -81,13 +81,24 @@ def test_an_old_browser_shows_its_origin(person: Visitor) -> None:
 
 def test_nothing_is_read_without_a_session(person: Visitor) -> None:
     stranger = Visitor(person.base)
-    for path in ("/ui/", "/ui/search?q=x", "/ui/nowhere", "/", "/favicon.ico"):
+    there = ("/ui/", "/ui/search?q=x", "/ui/nowhere", "/ui/loginx", "/", "/favicon.ico")
+    for path in there:
         answer = stranger.get(path)
         assert (answer.status, answer.headers.get("location")) == (303, "/ui/login"), path
     for answer in (stranger.get("/ui/events"), stranger.post("/ui/leave"), stranger.part("/ui/")):
         assert answer.status == 401
     made_up = Visitor(person.base, person.cookie[:-1] + ("A" if person.cookie[-1] != "A" else "B"))
     assert made_up.get("/ui/").status == 303
+
+
+def test_words_that_come_too_late_come_back(person: Visitor) -> None:
+    stranger = Visitor(person.base)
+    late = stranger.post("/ui/memory/x/edit", {"text": "Two hours\r\nof <b>work</b>."})
+    assert late.status == 401
+    assert late.text.endswith("Two hours\nof <b>work</b>.\n")
+    assert late.headers["content-type"].startswith("text/plain")
+    junk = stranger.post("/ui/memory/x/edit", Content_Type="multipart/form-data; boundary=x")
+    assert junk.status == 401
 
 
 def test_leaving_ends_the_session(box: Box) -> None:

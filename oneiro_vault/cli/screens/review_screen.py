@@ -17,8 +17,9 @@ from oneiro_vault import answers
 from oneiro_vault.cli.commands import dream
 from oneiro_vault.cli.output import line
 from oneiro_vault.cli.screens import key_table
-from oneiro_vault.cli.screens.base import Letter, Line, Place, Rows, drawn, styled
+from oneiro_vault.cli.screens.base import Letter, Line, Place, Rows, drawn, styled, wrong
 from oneiro_vault.cli.screens.key_table import Key
+from oneiro_vault.errors import OneiroError
 
 
 class ReviewScreen(Place):
@@ -51,7 +52,10 @@ class ReviewScreen(Place):
 
     @work(exclusive=True, group="load")
     async def _loading(self) -> None:
-        await self.load()
+        try:
+            await self.load()
+        except OneiroError as error:
+            self.say(wrong(error))
 
     async def load(self) -> None:
         """Ask what waits."""

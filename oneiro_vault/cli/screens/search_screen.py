@@ -166,7 +166,7 @@ class SearchScreen(MemoryPlace):
     def _recall(self, query: str, fast: bool) -> Callable[[], answers.Recalled]:
         given = {"k": _ROWS} | {name: value for name, value in self._filters.items() if value}
         vault = self.twin.vault
-        return lambda: vault.recall(query=query, explain=True, passive=True, fast=fast, **given)
+        return lambda: vault.recall(query=query, explain=True, noted=False, fast=fast, **given)
 
     def _show(self, rows: Sequence[answers.RecallRow], query: str, gaps: str = "") -> None:
         self._rows = rows

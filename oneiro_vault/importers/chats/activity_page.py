@@ -15,6 +15,8 @@ from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.archive import Archive
 
 _CHUNK: Final = 1 << 16
+_LONGEST: Final = 8 << 20
+"""Bytes between two tags; no answer is that long."""
 
 
 def parted(cell: Cell) -> tuple[str, datetime | None, str]:
@@ -103,6 +105,8 @@ def cells(archive: Archive, name: str) -> Iterator[Cell]:
             cut = max(data.rfind(b">"), 0)  # a letter of several bytes is never parted
             parser.feed(data[:cut].decode("utf-8", "replace"))
             rest = data[cut:]
+            if len(rest) > _LONGEST:
+                raise InvalidInput(f"{name} is no page: it has {len(rest):,} bytes without a tag")
             yield from parser.taken()
         parser.feed(rest.decode("utf-8", "replace"))
         parser.finish()

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, BinaryIO, Final, cast
 
+from oneiro_vault.capture import transcripts
 from oneiro_vault.core.frontmatter import fields
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.archive import Archive
@@ -64,9 +66,12 @@ def _read(archive: Archive) -> Iterator[Record]:
                 yield from _records(*found, about, talks)
         yield from _relations(archive, name)
     if not seen:
-        for place, row in _lines(archive):
-            known += 1
-            yield from _records(place, row, None, talks)
+        for found in _lines(archive):
+            if isinstance(found, Skipped):
+                yield found
+            else:
+                known += 1
+                yield from _records(*found, None, talks)
     if seen and not known:
         raise json_rows.none_known(archive, _WHAT)
 
@@ -99,19 +104,28 @@ def _ends(archive: Archive, name: str) -> bytes:
         return stream.read()
 
 
-def _lines(archive: Archive) -> Iterator[tuple[Place, Row]]:
-    """The second copy of a backup, where the first is missing."""
+def _lines(archive: Archive) -> Iterator[tuple[Place, Row] | Skipped]:
+    """The second copy of a backup, where the first is missing; however much it unpacks to, no more
+    than a line of it is held."""
     for name in archive.names():
         if name.rpartition("/")[2] == _LINES:
             try:
                 with archive.open(name) as packed, gzip.GzipFile(fileobj=packed) as stream:
-                    for index, data in enumerate(stream):
-                        row = json.loads(data)
-                        if isinstance(row, dict) and _is_memory(row):
-                            yield Place(name, index), row
-            except (OSError, EOFError, ValueError) as error:
+                    for index, (data, _) in enumerate(transcripts.lines(cast("BinaryIO", stream))):
+                        yield from _line(Place(name, index), data)
+            except (OSError, EOFError, zlib.error) as error:
                 why = f"{name} cannot be read to its end: {error}"
                 raise InvalidInput(why, hint="Make the backup once more.") from error
+
+
+def _line(place: Place, data: bytes) -> Iterator[tuple[Place, Row] | Skipped]:
+    try:
+        row = json.loads(data)
+    except (ValueError, RecursionError):
+        yield Skipped(str(place), "it is no JSON, or too long for any memory")
+        return
+    if isinstance(row, dict) and _is_memory(row):
+        yield place, row
 
 
 def _records(place: Place, row: Row, about: _Names | None, talks: set[str]) -> Iterator[Record]:

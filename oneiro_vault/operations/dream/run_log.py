@@ -13,7 +13,6 @@ from oneiro_vault import answers
 from oneiro_vault.core.memory import epoch
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import OneiroError
-from oneiro_vault.mind.report import DOES
 from oneiro_vault.operations.history import note_change
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.history.commit_log import Entry
@@ -122,7 +121,7 @@ def _tell(house: House, row: answers.PastRun, changes: bool) -> None:
     words = ""
     with suppress(OneiroError, OSError):  # a person may have deleted it
         if row["report"]:
-            data = house.vault.files.read(row["report"])
+            data = house.vault.secrets.shown(house.vault.files.read(row["report"]))
             note = note_change.parsed(row["report"], data)
             words = note.body if note else ""
     if found := _RECALL.search(words):
@@ -184,6 +183,8 @@ def _since(house: House, undo: Entry, paths: Sequence[str]) -> Mapping[str, set[
 
 
 def _run(run: str, entries: Sequence[Entry], back: _Back) -> answers.PastRun:
+    from oneiro_vault.mind.report import DOES  # with much behind it
+
     made = [entry for entry in reversed(entries) if entry.decision]
     reports = [path for entry in entries for path in entry.paths if path.startswith("dreams/")]
     gone = run in back.runs or (bool(made) and all(back.has(run, one.commit) for one in made))

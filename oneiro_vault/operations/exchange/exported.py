@@ -24,7 +24,7 @@ from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.runtime import House, View
 from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.worktree.attachments import Attachments, sha256_of
-from oneiro_vault.vault.worktree.files import checked, hidden, is_note
+from oneiro_vault.vault.worktree.files import checked, hidden, is_kept, is_note
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class Selection:
 
     def _there(self, path: str) -> bool:
         try:
-            if hidden(checked(path)) or is_note(path):
+            if hidden(checked(path)) or is_note(path) or is_kept(path):
                 return False
             return self._stored.here(path)
         except (UnsafePath, OneiroError, OSError):

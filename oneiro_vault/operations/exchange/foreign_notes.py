@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from oneiro_vault.capture import privacy, transcripts
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.conversation.captures import CLIENT, ENCODED, KIND
 from oneiro_vault.core.frontmatter import fields, yaml_block
 from oneiro_vault.core.memory import Memory, fingerprint
 from oneiro_vault.errors import OneiroError, UnsafePath
@@ -26,6 +27,8 @@ GROWN: Final = "grown"
 KNOWN: Final = "known"
 FORGOTTEN: Final = "forgotten"
 CHANGED_HERE: Final = "changed_here"
+_OF_CAPTURES: Final = frozenset((KIND, CLIENT, ENCODED))
+"""Keys by which a captured conversation is known, and whose words are whose in it."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ def _written(note: Note, manner: Manner) -> tuple[dict[str, object], str]:
     }  # fmt: skip
     own = bool(note.meta.get("id"))
     meta = {} if own else meta
-    for key, value in note.meta.items():
+    for key, value in (note.meta if own else _unclaimed(note.meta)).items():
         clean = _clean(value, manner) if isinstance(value, str) else value
         meta[key] = clean if own else fields.checked(key, clean)
     if manner.foreign:
@@ -144,6 +147,12 @@ def _written(note: Note, manner: Manner) -> tuple[dict[str, object], str]:
     meta.setdefault("type", "semantic")
     meta.setdefault("title", title)
     return {key: value for key, value in meta.items() if value is not None}, body
+
+
+def _unclaimed(meta: Mapping[str, object]) -> Mapping[str, object]:
+    """Without saying that it is a conversation as it was captured, in which everybody can write
+    what the person is to have said; that stays under another name."""
+    return {f"their_{key}" if key in _OF_CAPTURES else key: value for key, value in meta.items()}
 
 
 def _clean(text: str, manner: Manner) -> str:

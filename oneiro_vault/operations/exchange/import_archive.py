@@ -36,6 +36,11 @@ _BATCH_BYTES: Final = 8 << 20
 _LISTED: Final = 20
 _SAMPLE: Final = 5
 _MEGABYTE: Final = 1 << 20
+_TOLD: Final = (
+    "told to every session from now on; if this export is not your own, undo it and import it "
+    "with --foreign"
+)
+"""Of orientation that an export of a vault brings as it was there."""
 _IMPORTING: Final = threading.Lock()
 
 
@@ -318,6 +323,8 @@ class Import:
         self.notes.forgotten += done.forgotten
         self.notes.changed_here += done.changed
         self.commits += [done.commit] if done.commit else []
+        if done.told:
+            self.remarks[_TOLD] = self.remarks.get(_TOLD, 0) + done.told
         for one in done.skipped:
             self._skip(one)
         for note in notes[: _SAMPLE - len(self.sample)]:

@@ -20,7 +20,15 @@ from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Receipt, Write
 from oneiro_vault.vault.worktree.attachments import sha256_of
-from oneiro_vault.vault.worktree.files import LARGEST, checked, digest, hidden, is_note, twin_key
+from oneiro_vault.vault.worktree.files import (
+    LARGEST,
+    checked,
+    digest,
+    hidden,
+    is_kept,
+    is_note,
+    twin_key,
+)
 
 if TYPE_CHECKING:
     from oneiro_vault.importers.archive import Archive
@@ -35,13 +43,15 @@ Gone = Mapping[str, Mapping[str, Any]]
 @dataclass
 class Returned:
     """What became of some notes: how many are `stored`, `revised`, were `known` already, were
-    `forgotten` or `changed` here, and which could not be written."""
+    `forgotten` or `changed` here, and which could not be written; `told`: how many that came say
+    that they are told to every session."""
 
     stored: int = 0
     revised: int = 0
     known: int = 0
     forgotten: int = 0
     changed: int = 0
+    told: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     commit: str = ""
 
@@ -90,6 +100,7 @@ def _count(changes: Sequence[tuple[Note, Write]], done: Returned) -> None:
     revised = sum(change.base is not None for _, change in changes)
     done.stored += len(changes) - revised
     done.revised += revised
+    done.told += sum(note.meta.get("type") == "orientation" for note, _ in changes)
 
 
 def as_foreign(note: Note) -> Note:
@@ -196,7 +207,7 @@ class _Batch:
         """What it shows and is not here yet."""
         for place, name in note.files.items():
             try:
-                if hidden(checked(place)) or is_note(place):
+                if hidden(checked(place)) or is_note(place) or is_kept(place):
                     continue
                 if self.house.vault.files.content(place) is not None:
                     continue

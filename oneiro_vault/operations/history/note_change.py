@@ -27,9 +27,10 @@ _REPORTS: Final = "dreams/"
 
 
 def in_commit(house: House, commit: str) -> list[answers.ProposedChange]:
-    """What a commit made of notes; not of reports, nor of what was purged since. [] for a commit
-    that cannot be read: `doctor` tells of damage."""
+    """What a commit made of notes, without their secrets; not of reports, nor of what was purged
+    since. [] for a commit that cannot be read: `doctor` tells of damage."""
     repo, found = house.vault.repo, []
+    veiled = house.vault.secrets.shown
     with suppress(GitProblem):
         parent = next(iter(repo.parents(commit)), "")
         for path, sides in repo.difference(parent, commit).items():
@@ -37,7 +38,8 @@ def in_commit(house: House, commit: str) -> list[answers.ProposedChange]:
                 continue
             before, after = (repo.data(side.blob) if side else None for side in sides)
             if not any(house.vault.erased.in_file(path, data) for data in (before, after) if data):
-                found.append(change(path, before, after))
+                pair = (veiled(data) if data is not None else None for data in (before, after))
+                found.append(change(path, *pair))
     return found
 
 

@@ -247,6 +247,7 @@ def list_(
     until: str | None = None,
     level: int | None = None,
     limit: int = 50,
+    project: str | None = None,
 ) -> answers.Listed:
     """Notes that fit, newest first; reports of dreams only when their type is asked for. `level`:
     what was made of so many levels below it, or of more; from 1 on these are insights."""
@@ -258,7 +259,7 @@ def list_(
             hint="Insights are of level 1 and above.",
         )
     kinds, states = many(type or ()), many(status or ())
-    check_text(*kinds, tag, *states, session, entity)
+    check_text(*kinds, tag, *states, session, entity, project)
     house.converge()
     start, end = _span(house, since, until)
     rows = house.index.list(
@@ -269,6 +270,7 @@ def list_(
         session=session,
         entity=entity,
         level=level,
+        project=project,
         since=start,
         until=end,
         limit=limit,

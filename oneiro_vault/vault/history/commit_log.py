@@ -240,22 +240,24 @@ class History:
     ) -> list[Entry]:
         mark = secrets.token_hex(16)  # no message can contain it
         layout = f"--format={mark}%H%x00%an%x00%ct%x00%B%x00"
+        words = [
+            "log",
+            "--topo-order",
+            "-z",
+            "--name-status",
+            "-M",
+            "--diff-merges=first-parent",
+            layout,
+            *arguments,
+            "--",
+            *paths,
+        ]
+        if not given:
+            return list(_entries(self._commands.run(*words), mark, own))
         with tempfile.TemporaryFile() as source:
             source.write(given)
             source.seek(0)
-            out = self._commands.run(
-                "log",
-                "--topo-order",
-                "-z",
-                "--name-status",
-                "-M",
-                "--diff-merges=first-parent",
-                layout,
-                *arguments,
-                "--",
-                *paths,
-                source=source if given else None,
-            )
+            out = self._commands.run(*words, source=source)
         return list(_entries(out, mark, own))
 
 

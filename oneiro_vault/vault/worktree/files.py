@@ -116,6 +116,12 @@ def is_note(path: str) -> bool:
     return path[-3:].lower() == ".md" and not hidden(path)
 
 
+def is_kept(path: str) -> bool:
+    """Does the vault keep this file for itself, as no note may show it: settings, ledger? In any
+    case, since some systems do not tell them apart."""
+    return path.lower() == "oneiro.toml" or path.lower().startswith("ledger/")
+
+
 def is_ours(path: str) -> bool:
     """Does the vault follow a person's edits of this file: notes, attachments, settings?"""
     return (

@@ -64,7 +64,7 @@ async def memory(page: Page) -> Response:
         "memory.html",
         memory=shown,
         meta=_META | shown["meta"],
-        body=_body(_without(shown), handle, shown["images"]),
+        body=await asyncio.to_thread(_body, _without(shown), handle, shown["images"]),
         below=below["levels"],
         above=[one for one in above["levels"] if one["depth"] == 1],
         further=sum(one["depth"] > 1 for one in above["levels"]),
@@ -130,7 +130,7 @@ async def _gone(page: Page, ident: str, error: NotFound) -> Response:
         found=found,
         last=last,
         gone=found["versions"][0],
-        body=_body(last["body"], found["id"]),
+        body=await asyncio.to_thread(_body, last["body"], found["id"]),
         done=_DONE.get(page.asked("done"), ""),
         wording=wording,
     )
@@ -164,8 +164,8 @@ async def _then(page: Page, ident: str, moment: str) -> Response:
         first=found["versions"][-1] if found["versions"] else None,
         now=found["versions"][0] if found["versions"] else None,
         other=None if there or not others else others[-1],
-        body=_body(then["body"], found["id"]) if then and there else "",
-        changes=_since(found, then),
+        body=await asyncio.to_thread(_body, then["body"], found["id"]) if then and there else "",
+        changes=await asyncio.to_thread(_since, found, then),
         wording=wording,
     )
 
@@ -189,17 +189,21 @@ async def history(page: Page) -> Response:
     if page.as_of:
         moment = await _moment(page, page.named("id"))
         found["versions"] = _by(found["versions"], moment)
-    pairs = zip(found["versions"], [*found["versions"][1:], None], strict=True)
-    told = [{**one, "changes": _told(one, before)} for one, before in pairs]
+    told = await asyncio.to_thread(_steps, found["versions"])
     template = "part_history.html" if page.fragment and not page.asked("from") else "history.html"
     return page.html(
         template,
         found=found,
         versions=told,
         count=len(told),
-        compared=_compared(page, found["versions"]),
+        compared=await asyncio.to_thread(_compared, page, found["versions"]),
         wording=wording,
     )
+
+
+def _steps(versions: Sequence[answers.Version]) -> list[dict[str, Any]]:
+    pairs = zip(versions, [*versions[1:], None], strict=True)
+    return [{**one, "changes": _told(one, before)} for one, before in pairs]
 
 
 def _told(one: answers.Version, before: answers.Version | None) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@ through the one write path, and nothing that somebody else wrote meanwhile is lo
 
 from __future__ import annotations
 
+import asyncio
 from hashlib import sha256
 from typing import Final
 
@@ -10,6 +11,7 @@ from starlette.responses import Response
 
 from oneiro_vault import answers
 from oneiro_vault.core.markdown.word_diff import changes
+from oneiro_vault.errors import OneiroError
 from oneiro_vault.web.notes import body_html
 from oneiro_vault.web.page import Handler, Page
 from oneiro_vault.web.views.memory import address
@@ -26,12 +28,27 @@ async def edit(page: Page) -> Response:
         for one in found["versions"]:
             if one["there"] and one["commit"].startswith(page.asked("from")):
                 body, title, earlier = one["body"], one["name"], one
+    return _form(page, shown, body, title, earlier=earlier)
+
+
+def _form(
+    page: Page,
+    shown: answers.Shown,
+    body: str,
+    title: str,
+    reason: str = "",
+    earlier: answers.Version | None = None,
+    trouble: OneiroError | None = None,
+) -> Response:
     return page.html(
         "memory_edit.html",
+        200 if trouble is None or page.fragment else trouble.http_status,
         memory=shown,
         body=body,
         title=title,
+        reason=reason,
         earlier=earlier,
+        error=trouble,
         words=_hash(shown["body"]),
     )
 
@@ -50,30 +67,36 @@ async def save(page: Page) -> Response:
     base = fields.get("base", "")
     if base != shown["sha256"]:
         if fields.get("words") != _hash(shown["body"]):
-            return _conflict(page, shown, text, title, fields.get("reason", ""))
+            return await _conflict(page, shown, text, title, fields.get("reason", ""))
         base = shown["sha256"]  # only what stands above the words is another
     renamed = title if title and title != _title(shown) else None
     if text.strip() == shown["body"].strip() and renamed is None:
         return page.see(address(shown["id"], "same"))
-    done = await page.ops.reframe(
-        id=shown["id"], text=text, title=renamed, base=base, reason=fields.get("reason", "")
-    )
+    reason = fields.get("reason", "")
+    try:
+        done = await page.ops.reframe(
+            id=shown["id"], text=text, title=renamed, base=base, reason=reason
+        )
+    except OneiroError as error:  # the person's words are nowhere else
+        return _form(page, shown, text, title, reason, trouble=error)
     if done["proposal"]:
         return page.see(address(done["proposal"]["id"], "proposed"))
     return page.see(address(done["id"], "edited", done["commit"]))
 
 
-def _conflict(page: Page, shown: answers.Shown, text: str, title: str, reason: str) -> Response:
+async def _conflict(
+    page: Page, shown: answers.Shown, text: str, title: str, reason: str
+) -> Response:
     return page.html(
         "memory_conflict.html",
         200 if page.fragment else _CONFLICT,
         memory=shown,
-        theirs=body_html(shown["body"], shown["id"]),
+        theirs=await asyncio.to_thread(body_html, shown["body"], shown["id"]),
         text=text,
         title=title,
         reason=reason,
         words=_hash(shown["body"]),
-        changes=changes(shown["body"].strip(), text.strip()),
+        changes=await asyncio.to_thread(changes, shown["body"].strip(), text.strip()),
     )
 
 

@@ -85,6 +85,7 @@ async def _latest(page: Page, filters: dict[str, str]) -> dict[str, Any]:
         type=filters.get("type", ()),
         tag=filters.get("tag"),
         status=filters.get("status", ()),
+        project=filters.get("project"),
         since=filters.get("since"),
         until=filters.get("until"),
     )

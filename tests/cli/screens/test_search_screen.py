@@ -64,6 +64,17 @@ def test_looking_for_something_letter_by_letter_is_no_use_of_it(app: App) -> Non
     assert app.call("why", {"id": boat(app)["id"]})["uses"] == before
 
 
+def test_what_no_passive_look_finds_is_found(app: App) -> None:
+    item = {"text": "The anchor weighs nine stone.", "type": "orientation", "title": "Anchor"}
+    app.call("remember", {"items": [item]})
+
+    async def scene(stage: Stage) -> None:
+        await stage.press(*"anchor")
+        await stage.until(lambda: stage.rows)
+
+    play(app, scene, starts="search")
+
+
 def test_the_note_is_laid_out_and_its_history_told(app: App) -> None:
     async def scene(stage: Stage) -> None:
         await stage.until(lambda: stage.rows)

@@ -152,6 +152,20 @@ def test_its_second_copy_is_read_when_the_first_is_missing(tmp_path: Path) -> No
         records(zipped(tmp_path / "c.zip", {"memories.jsonl.gz": LINES[:-20]}), FORMAT)
 
 
+def test_a_broken_line_of_it_stops_no_other_and_no_line_fills_the_memory(tmp_path: Path) -> None:
+    long = b'{"id": "3", "content": "' + bytes(5_000_000) + b'"}\n'
+    packed = gzip.compress(b'{"id": \n' + long + gzip.decompress(LINES))
+    found = records(zipped(tmp_path / "b.zip", {"memories.jsonl.gz": packed}), FORMAT)
+    assert len(notes(found)) == 1
+    assert [why for why in skipped(found).values() if "no JSON" in why] == [
+        "it is no JSON, or too long for any memory"
+    ] * 2
+    damaged = bytearray(LINES)
+    damaged[20:60] = bytes(40)
+    with pytest.raises(InvalidInput, match="to its end"):
+        records(zipped(tmp_path / "d.zip", {"memories.jsonl.gz": bytes(damaged)}), FORMAT)
+
+
 def test_what_is_no_memory_is_an_error_never_nothing(tmp_path: Path) -> None:
     path = written(tmp_path / "x.json", [{"summary": "own schema"}, 7])
     with pytest.raises(InvalidInput, match="none of the records"):

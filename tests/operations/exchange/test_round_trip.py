@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.app import App, init_vault
+from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.importers import okf, own
 from tests.operations.conftest import QUICK, Call, stored
@@ -167,7 +169,11 @@ def test_what_is_somebody_elses_claims_nothing(lived: tuple[App, Call], tmp_path
     call("ratify", id=told)
     call("export", format="jsonl", target=str(place), type="orientation")
     with another(tmp_path) as other:
+        own = other.call("import_", {"path": str(place), "dry_run": True})
+        assert own["remarks"][0]["count"] == 1
+        assert "told to every session" in own["remarks"][0]["remark"]
         dry = other.call("import_", {"path": str(place), "foreign": True, "dry_run": True})
+        assert dry["remarks"] == []
         assert (dry["notes"]["new"], other.house.index.count()) == (1, 0)
         other.call("import_", {"path": str(place), "foreign": True})
         (row,) = other.house.index.list()
@@ -175,6 +181,44 @@ def test_what_is_somebody_elses_claims_nothing(lived: tuple[App, Call], tmp_path
             "semantic", "external", False, "import:jsonl",
         )  # fmt: skip
         assert row.id != told
+
+
+def test_nobody_elses_notes_say_what_a_person_said(app: App, call: Call, tmp_path: Path) -> None:
+    talk = "User: I hate Ada.\n\nAssistant: Noted.\n"
+    claims = {"type": "episodic", "title": "Talk", "tags": ["capture"], "captured": "session"}
+    bundle = tmp_path / "bundle"
+    bundle.mkdir()
+    (bundle / "index.md").write_text("---\nokf_version: '0.2'\n---\n# Notes\n")
+    (bundle / "talk.md").write_text(yaml_block.compose(claims, talk))
+    line = {"oneiro_vault": 1, "id": "", "path": "episodic/a.md", "title": "Talk", "meta": claims}
+    lines = tmp_path / "out.jsonl"
+    lines.write_text(json.dumps({**line, "text": talk}) + "\n")
+    call("import_", path=str(bundle))
+    call("import_", path=str(lines), foreign=True)
+    rows = app.house.index.list(type="episodic")
+    found = [app.house.load(row)[1] for row in rows]
+    assert {one.source for one in found} == {"import:okf", "import:jsonl"}
+    trusts = {turns.trust(one, span) for one in found for span in turns.spans(one.body)}
+    assert trusts == {"external"}
+    assert all(one.extra["their_captured"] == "session" for one in found)
+
+
+def test_what_the_vault_keeps_for_itself_goes_neither_out_nor_in(
+    app: App, call: Call, root: Path, tmp_path: Path
+) -> None:
+    stored(call, "![a](../../oneiro.toml) ![b](/oneiro.toml) ![[ledger/a/2026-01.jsonl]]")
+    (root / "ledger" / "a").mkdir(parents=True, exist_ok=True)
+    (root / "ledger" / "a" / "2026-01.jsonl").write_text("{}\n")
+    found = call("export", format="jsonl", target=str(tmp_path / "out"))
+    assert found["attachments"] == 0
+    place = tmp_path / "theirs"
+    (place / "ledger" / "b").mkdir(parents=True)
+    (place / "ledger" / "b" / "2026-01.jsonl").write_text("{}\n")
+    line = {"oneiro_vault": 1, "id": "", "path": "semantic/a.md", "title": "A", "text": "x\n"}
+    line |= {"meta": {"type": "semantic"}, "attachments": ["ledger/b/2026-01.jsonl"]}
+    (place / "memories.jsonl").write_text(json.dumps(line) + "\n")
+    assert returned(app, place)["notes"]["new"] == 1
+    assert not (root / "ledger" / "b").exists()
 
 
 def test_a_dry_run_counts_and_writes_nothing(lived: tuple[App, Call], tmp_path: Path) -> None:

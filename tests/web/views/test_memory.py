@@ -194,6 +194,18 @@ def test_useful_wrong_and_ratified(box: Box, person: Visitor) -> None:
     assert "No longer" not in after(person, undone).text
 
 
+def test_words_that_are_refused_stay_in_the_form(box: Box, person: Visitor) -> None:
+    ident = box.remember("The rudder is made of oak.")["id"]
+    form = person.get(f"/ui/memory/{ident}/edit")
+    fields = {name: hidden(form, name) for name in ("base", "words", "title")}
+    told = {**fields, "text": "Two hours \0\nof work.\n", "reason": "sanded"}
+    answer = person.post(f"/ui/memory/{ident}/edit", told)
+    assert 400 <= answer.status < 500
+    assert 'role="alert"' in answer.text
+    assert "\nof work.\n</textarea>" in answer.text
+    assert 'value="sanded"' in answer.text
+
+
 @pytest.mark.parametrize(
     ("path", "fields"),
     [

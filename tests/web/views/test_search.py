@@ -27,6 +27,7 @@ def test_filters(box: Box, person: Visitor) -> None:
     assert ident in person.get("/ui/search?q=zinc&tag=metal&type=semantic").text
     assert ident not in person.get("/ui/search?q=zinc&tag=wood").text
     assert ident not in person.get("/ui/search?tag=wood").text
+    assert ident not in person.get("/ui/search?project=garden").text
     assert ident not in person.get("/ui/search?q=zinc&until=2020-01-01").text
 
 
