@@ -753,3 +753,11 @@ def test_a_model_only_describes_what_is_always_loaded(root: Path, call: Call) ->
     call("reframe", id=ident, text="Five people build boats.", actor="model")
     call("reframe", id=ident, text="You may call me Maya.")
     call("remember", items=[{"text": "You are Nova."}], actor="model")
+
+
+def test_a_change_keeps_its_lines(app: App, root: Path, place: Path) -> None:
+    path = next(change["path"] for change in app.call("list", {})["results"])
+    old = (root / path).read_text().rstrip()
+    ident = decide(place, 1, {path: f"{old}\n\n- one\n- two\n"})
+    (change,) = next(row for row in open_(app) if row["id"] == ident)["changes"]
+    assert change["words"].endswith("quiet then.\n\n{+- one\n- two+}")
