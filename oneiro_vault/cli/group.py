@@ -61,16 +61,14 @@ GROUPS: Final[dict[str, dict[str, str]]] = {
 """Commands as --help shows them: heading -> command -> module of this package that holds it."""
 COMMANDS: Final = {name: module for group in GROUPS.values() for name, module in group.items()}
 
-EPILOG = """\b
+EPILOG: Final = """\
 The vault is --vault, else $ONEIRO_VAULT, else the nearest folder upwards with an oneiro.toml, \
 else the machine's default.
-\b
+
 Exit codes: 0 done · 1 something is wrong · 2 bad input or settings · 3 no such memory · \
-4 ambiguous id · 5 no vault ·
-6 the note changed meanwhile · 7 repository busy · 8 too much would vanish · 9 a lock is held · \
-10 disk · 11 git ·
-12 index or model · 13 owner process · 70 a fault of ours (see the log it names) · \
-130 interrupted"""
+4 ambiguous id · 5 no vault · 6 the note changed meanwhile · 7 repository busy · \
+8 too much would vanish · 9 a lock is held · 10 disk · 11 git · 12 index or model · \
+13 owner process · 70 a fault of ours (see the log it names) · 130 interrupted"""
 
 
 def _setter(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:

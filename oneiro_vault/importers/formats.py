@@ -72,6 +72,8 @@ def recognised(archive: Archive) -> Format:
         )
     names = archive.names()
     seen = f"it has {few(names, _SHOWN)}" if names else "there is nothing in it"
+    if list(names) == [archive.name]:
+        seen = "what is in it has the form of none"
     raise InvalidInput(
         f"{archive.name} is no export that is known here: {seen}",
         kept=UNTOUCHED,

@@ -10,6 +10,7 @@ from typing import Any, Final
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import yaml_block
+from oneiro_vault.core.markdown import parser
 from oneiro_vault.errors import (
     AmbiguousId,
     InvalidInput,
@@ -354,16 +355,22 @@ def ratify(
 
 
 def _changed(
-    house: House, row: Row, data: bytes, keys: Mapping[str, object | None], operation: Operation
+    house: House,
+    row: Row,
+    data: bytes,
+    keys: Mapping[str, object | None],
+    operation: Operation,
+    body: str | None = None,
 ) -> str | None:
-    content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), keys))
+    content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), keys, body))
     receipt = house.vault.apply([Write(row.path, content, sha256(data).hexdigest())], operation)
     house.refresh([*receipt.written, row.path])
     return receipt.commit or None
 
 
 def resolve(house: House, id: str, reason: str = "", actor: str = "user") -> answers.Resolved:
-    """The open questions of a note are answered: its flags go, its words stay as they are."""
+    """The open questions of a note are answered: its flags go, and with them the callouts by which
+    a night asked; its words stay as they are."""
     if actor != "user":
         raise InvalidInput(
             "these are questions for a person",
@@ -383,4 +390,18 @@ def resolve(house: House, id: str, reason: str = "", actor: str = "user") -> ans
     if not known.flags:
         return answer
     operation = Operation("resolve", row.title, actor, (known.id,) if known.id else (), reason)
-    return {**answer, "commit": _changed(house, row, data, {"flags": None}, operation)}
+    commit = _changed(house, row, data, {"flags": None}, operation, _unasked(known))
+    return {**answer, "commit": commit}
+
+
+def _unasked(known: memories.Memory) -> str | None:
+    """The body without the question that a night wrote below a fact of its own; None where there
+    is none. Answered, it would stand there for good, and be read and exported as a doubt."""
+    if known.source != "dream" or "contradiction" not in known.flags:
+        return None
+    body = known.body
+    asked = [one for one in parser.parse(body).callouts if one.kind == "contradiction"]
+    for one in reversed(asked):
+        after = body[one.end :].lstrip("\r\n")
+        body = body[: one.start].rstrip() + ("\n\n" + after if after else "\n")
+    return body if asked and body.strip() else None

@@ -701,6 +701,22 @@ def test_questions_are_answered(root: Path, call: Call) -> None:
     assert call("resolve", id=ident) == done | {"flags": [], "commit": None}
 
 
+def test_the_question_of_a_night_goes_with_its_answer(root: Path, app: App, call: Call) -> None:
+    asked = "\n> [!contradiction] It may not agree with abcdefghjkmn.\n"
+    ident = stored(call, "The kiln is red.\n", flags=["contradiction"])
+    path = call("show", id=ident)["path"]
+    data = (root / path).read_bytes()
+    text = yaml_block.edit(
+        yaml_block.decode(data), {"source": "dream"}, f"The kiln is red.\n{asked}\nSince May.\n"
+    )
+    write = Write(path, yaml_block.encode(text), sha256(data).hexdigest())
+    app.house.vault.apply([write], Operation("flag", "The kiln", "dream", (ident,), ""))
+    (row,) = call("flagged")["results"]
+    assert row["question"] == "It may not agree with abcdefghjkmn."
+    call("resolve", id=ident)
+    assert note(root, call, ident).body == "The kiln is red.\n\nSince May.\n"
+
+
 def test_a_loops_question_stands_in_its_commit_and_not_in_the_block(
     root: Path, app: App, call: Call
 ) -> None:
@@ -737,3 +753,11 @@ def test_a_model_only_describes_what_is_always_loaded(root: Path, call: Call) ->
     call("reframe", id=ident, text="Five people build boats.", actor="model")
     call("reframe", id=ident, text="You may call me Maya.")
     call("remember", items=[{"text": "You are Nova."}], actor="model")
+
+
+def test_a_change_keeps_its_lines(app: App, root: Path, place: Path) -> None:
+    path = next(change["path"] for change in app.call("list", {})["results"])
+    old = (root / path).read_text().rstrip()
+    ident = decide(place, 1, {path: f"{old}\n\n- one\n- two\n"})
+    (change,) = next(row for row in open_(app) if row["id"] == ident)["changes"]
+    assert change["words"].endswith("quiet then.\n\n{+- one\n- two+}")

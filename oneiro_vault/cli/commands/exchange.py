@@ -56,7 +56,8 @@ def _told(found: Mapping[str, Any], name: str, style: Style) -> list[str]:
     if found["messages"]:
         text[-1] += f" ({found['messages']:,} new messages)"
     if any(found["notes"].values()):
-        text.append(f"  notes          {_counted(found['notes'])}")
+        notes = _counted(found["notes"]).replace(" grown", " changed")
+        text.append(f"  notes          {notes}")
     text += [
         f"  remark         {one['count']:,}: {line(one['remark'])}" for one in found["remarks"]
     ]

@@ -150,7 +150,7 @@ def manual() -> str:
         for name in names:
             page += _section(commands[name], name)
     page.append(".SH NOTES")
-    for part in EPILOG.replace("\b", "").split("\n"):
+    for part in EPILOG.split("\n\n"):
         page += [".PP", _roff(part)] if part.strip() else []
     page += [".SH SEE ALSO", _roff("git(1); the guides: " + ", ".join(_guides()))]
     return "\n".join(page) + "\n"

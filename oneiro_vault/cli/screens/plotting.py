@@ -61,7 +61,8 @@ def _columns(chart: Chart, panel: Panel, width: int, style: Style) -> Iterator[s
         bars = "".join(block * (wide - (wide > 2)) + " " * (wide > 2) for block in text)
         yield f"{style(f'{label:>{_MARGIN - 1}}', 'dim')} {style(bars.rstrip(), 'cyan')}".rstrip()
     first, last = panel.labels[len(sums) - len(shown)], panel.labels[-1]
-    span = f"{first} to {last}" if first != last else first
+    between = "…" if " to " in first else "to"
+    span = f"{first} {between} {last}" if first != last else first
     said = ", ".join(filter(None, (span, line(panel.title), panel.said)))
     yield style(cut(f"{'':{_MARGIN}}{said}", width), "dim")
     together = [

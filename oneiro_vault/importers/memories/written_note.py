@@ -86,7 +86,8 @@ def _parted(name: str, text: str) -> Written:
             return _parted(name, mended.decode())  # a colon in a value without quotes
         found = salvage.salvage(name, text.encode("utf-8", "replace"))
         known = {key: getattr(found, key) for key in ("tags", "aliases", "created", "timestamp")}
-        told = {"title": found.title} if _says_title(text) else {}
+        whole = _says_title(text) and not found.title.startswith(("[", "{", "'", '"'))
+        told = {"title": found.title} if whole else {}
         meta = {key: list(v) if isinstance(v, tuple) else v for key, v in known.items() if v} | told
         return Written(name, text, meta, meta, str(error))
     return Written(name, body, _folded(meta), _folded(spelled))

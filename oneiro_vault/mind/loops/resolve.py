@@ -206,8 +206,11 @@ def trust(capture: Note) -> str:
 def repeats(capture: Note, unit: Unit, existing: Note) -> bool:
     """Does a fact say in the same words what is known, of the same time?"""
     since = began(unit, capture)[:10]
-    same = line(unit.content).casefold() == line(prose(existing.memory.body)).casefold()
-    return same and since in ("", existing.memory.valid_from[:10])
+    known = line(_CALLOUT.sub("", prose(existing.memory.body)))
+    return line(unit.content).casefold() == known.casefold() and since in (
+        "",
+        existing.memory.valid_from[:10],
+    )
 
 
 def creating(

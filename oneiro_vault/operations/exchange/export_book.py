@@ -152,7 +152,7 @@ def _section(chosen: Selection, one: Exported, single: bool) -> str:
     body = "" if body == known.title else body.removeprefix(heading)
     said = [
         known.created[:10],
-        "" if known.trust in ("user", "said") else f"said by {known.source or 'others'}",
+        "" if known.trust in ("user", "said") else _origin(known.source),
         f"held until {known.valid_until[:10]}" if known.valid_until else "",
         " ".join(f"`#{tag}`" for tag in known.tags if "`" not in tag),
     ]
@@ -162,6 +162,15 @@ def _section(chosen: Selection, one: Exported, single: bool) -> str:
         line += f" · replaced by [{plain(chosen.title_of(heir))}](#m-{heir.handle})"
     head = f'<a id="m-{one.handle}"></a>\n\n#### {plain(known.title)}'
     return "\n\n".join(part for part in (head, line, body.strip()) if part)
+
+
+def _origin(source: str) -> str:
+    """Who wrote what is not in a person's own words."""
+    if source.startswith("import:"):
+        return f"imported from {source.removeprefix('import:')}"
+    return {"dream": "written by a night", "capture": "from a conversation"}.get(
+        source, f"said by {source or 'others'}"
+    )
 
 
 def _body(chosen: Selection, one: Exported, single: bool) -> str:

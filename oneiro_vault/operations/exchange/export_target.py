@@ -144,7 +144,7 @@ def _checked(path: str, vault: Path) -> Path:
         place = Path(os.path.realpath(path))
         home = Path(os.path.realpath(vault))
         if place == home or home in place.parents or place in home.parents:
-            where = "is the vault" if place == home else "lies in it, or around it"
+            where = "is the vault" if place == home else "lies in the vault, or around it"
             raise InvalidInput(
                 f"{shown(path, 120)} {where}: what is exported there would be memories again",
                 kept=_KEPT,

@@ -33,6 +33,7 @@ from oneiro_vault.vault.worktree.files import is_note
 BATCH: Final = 200
 """Notes of one commit at most."""
 _BATCH_BYTES: Final = 8 << 20
+_SECRET: Final = "a text held a secret, which was taken out"
 _LISTED: Final = 20
 _SAMPLE: Final = 5
 _MEGABYTE: Final = 1 << 20
@@ -160,6 +161,8 @@ class Import:
     _weight: int = 0
     _pending: set[str] = field(default_factory=set)
     _seen: set[str] = field(default_factory=set)
+    _secrets: set[int] = field(default_factory=set)
+    """Hashes of the texts that held one."""
 
     def __post_init__(self) -> None:
         """Everything is written as this import is to write it."""
@@ -174,7 +177,7 @@ class Import:
         self.manner = Manner(
             self.source,
             _exported(self.archive),
-            self.house.vault.secrets.cleaned,
+            self._cleaned,
             self.foreign,
             self.project,
             self.house.settings["notes.indexed_bytes"] - 1,
@@ -231,6 +234,12 @@ class Import:
             count = self.conversations.new + self.conversations.grown + self.notes.new
             stage = "reading" if self.dry_run else "importing"
             self.progress(f"{stage}, {count:,} so far, megabyte", min(done, total), total)
+
+    def _cleaned(self, text: str) -> str:
+        clean = self.house.vault.secrets.cleaned(text)
+        if clean != text:
+            self._secrets.add(hash(text))
+        return clean
 
     def _skip(self, record: Skipped) -> None:
         self.skipped += 1
@@ -392,6 +401,8 @@ class Import:
 
     def answer(self) -> answers.Imported:
         """What became of all of it."""
+        if self._secrets:
+            self.remarks[_SECRET] = len(self._secrets)
         return {
             "schema": 1, "format": self.format.name, "title": self.format.title,
             "source": self.source, "dry_run": self.dry_run,

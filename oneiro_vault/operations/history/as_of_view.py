@@ -251,7 +251,8 @@ def _before_all(house: House, text: str) -> NotFound:
     whole = not snapshot.is_shallow(house.vault.repo)
     return NotFound(
         f"nothing was known at {shown(text)}: the history of this vault begins on {began}",
-        hint="Name a later day."
+        hint="Name a later day. What is dated by then stands in `oneiro list --until DATE`, and in "
+        "the Timeline of the page."
         if whole
         else "This clone holds only the end of it; `git fetch --unshallow` brings the rest.",
     )

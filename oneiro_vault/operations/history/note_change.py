@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields
 from typing import Any, Final
 
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.markdown.word_diff import changes, steps
+from oneiro_vault.core.markdown.word_diff import Change, changes
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import GitProblem, UnreadableNote
 from oneiro_vault.operations.history.diff import said
@@ -66,10 +67,28 @@ def change(path: str, before: bytes | None, after: bytes | None) -> answers.Prop
     if old is None:
         return {**row, "words": new.body.strip(), "keys": _set(new)}
     both = said(old, new)
-    parts = steps(*both) if both[0] != both[1] else []
-    found = [[*part] for part in changes(*both)] if parts else []
-    words = " ".join(_MARKS[kind].format(part) for kind, part in parts)
-    return {**row, "words": words, "steps": found, "keys": _keys(old, new)}
+    found = changes(*both) if both[0] != both[1] else []
+    return {
+        **row,
+        "words": _told(found),
+        "steps": [[*one] for one in found],
+        "keys": _keys(old, new),
+    }
+
+
+def _told(found: Sequence[Change]) -> str:
+    """In git's notation, line by line as they are: space at their ends stays outside of the
+    marks."""
+    parts: list[str] = []
+    for kind, text in found:
+        if words := text.strip():
+            start = text.index(words)
+            apart = " " if kind != "same" and parts and parts[-1][-2:] in ("-]", "+}") else ""
+            said = _MARKS[kind].format(words)
+            parts.append(apart + text[:start] + said + text[start + len(words) :])
+        elif kind != "gone":
+            parts.append(text)
+    return "".join(parts).strip()
 
 
 def parsed(path: str, data: bytes | None) -> Memory | None:

@@ -72,6 +72,12 @@ class Shown:
         """What its type is called."""
         return wording.KINDS.get(self.known.type, self.known.type)
 
+    @property
+    def status(self) -> str:
+        """How it stands, "" where it holds."""
+        status = self.known.status
+        return "" if status == "active" else wording.STATUS.get(status, status)
+
 
 @dataclass
 class Book:
@@ -149,7 +155,7 @@ def _memory(book: Book, one: Shown) -> str:
         "memory", book, one.title, "../",
         one=one, known=known, heir=heir,
         body=_body(one, book) if body and body != known.title else "",
-        status=wording.STATUS.get(known.status, known.status) if known.status != "active" else "",
+        status=one.status,
         origin=wording.origin(_meta(known)),
         made=[book.all[ident] for ident in known.derived_from if ident in book.all],
         into=book.into.get(one.id, []),

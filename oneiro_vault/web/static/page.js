@@ -23,6 +23,12 @@ function dates(root) {
   }
 }
 
+// -- the menu: on a narrow screen it is one line, and the page that is open may lie outside of it --
+
+const here = document.querySelector(".menu [aria-current]");
+const menu = here?.closest(".menu");
+if (menu) menu.scrollLeft = here.offsetLeft - (menu.clientWidth - here.offsetWidth) / 2;
+
 // -- keys: every element with data-key says which key it has and, in data-does, what it does -----
 
 let first = "";

@@ -77,7 +77,7 @@ async def keep(page: Page) -> Response:
     forgotten = await page.ops.forget(id=gone, reason=f"{kept} holds instead")
     await page.ops.resolve(id=kept, reason=f"{gone} was forgotten")
     return await _after(
-        page, f"Forgotten: {forgotten['title']} ({forgotten['back']} brings it back)"
+        page, f"Forgotten: {forgotten['title']} (`oneiro {forgotten['back']}` brings it back)"
     )
 
 

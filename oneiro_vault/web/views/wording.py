@@ -35,6 +35,11 @@ USES: Final[Mapping[str, str]] = {
     "shown": "read by a person", "fetched": "read by a model", "useful": "called useful",
     "remembered again": "said again", "wrong": "called wrong",
 }  # fmt: skip
+JUDGES: Final[Mapping[str, str]] = {
+    "auto": "", "none": "", "offline": "rules", "deferred": "the connected model",
+    "sampling": "the connected model", "command": "a program of yours",
+}  # fmt: skip
+"""Of a setting that says who judges; "" where it does not say who did."""
 KEYS: Final[Mapping[str, str]] = {
     "valid_from": "holds from", "valid_until": "holds until", "superseded_by": "replaced by",
     "supersedes": "replaces", "derived_from": "made from", "core": "ratified",

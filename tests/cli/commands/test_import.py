@@ -50,7 +50,7 @@ def test_what_cannot_be_imported_says_what_to_do(fresh: Box) -> None:
     (fresh.folder / "notes.txt").write_text("hello")
     for arguments, code, says in (
         (("nothing.zip",), 3, "there is no file or folder"),
-        (("notes.txt",), 2, "is no export that is known here: it has notes.txt"),
+        (("notes.txt",), 2, "is no export that is known here: what is in it has the form of none"),
         (("cuneiform", "notes.txt"), 2, "there is no format 'cuneiform'"),
         (("a", "b", "c"), 2, "Give one PATH"),
     ):

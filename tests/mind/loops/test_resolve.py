@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from oneiro_vault.mind.loops.resolve import covers, shared
+from oneiro_vault.mind.loops.resolve import Unit, covers, repeats, shared
 from tests.mind.support import note, snapshot
 
 OTHERS = [
@@ -53,6 +53,14 @@ def test_two_states_of_one_thing(fact: str, known: str) -> None:
 def test_two_things_of_one_person_or_place(fact: str, known: str) -> None:
     old = note("c", known)
     assert not shared(snapshot(old, *OTHERS), fact, old)
+
+
+def test_a_fact_is_the_same_beside_the_question_about_it() -> None:
+    """Else an export that is imported again would be remembered twice."""
+    unit = Unit(content="Ana sells the car.", quote="Ana sells the car.")
+    asked = "Ana sells the car.\n\n> [!contradiction] It may not agree with Leo.\n"
+    assert repeats(note("c", "I sell it."), unit, note("k", asked))
+    assert not repeats(note("c", "I sell it."), unit, note("k", asked.replace("car", "boat")))
 
 
 @pytest.mark.parametrize(

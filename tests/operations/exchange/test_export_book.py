@@ -64,3 +64,10 @@ def test_pictures_lie_beside_it_or_are_named(app: App, call: Call, tmp_path: Pat
     found = call("export", format="book", target=str(tmp_path / "one.md"))
     assert (found["attachments"], found["left_beside"]) == (1, 1)
     assert "*(picture: the boat)*" in (tmp_path / "one.md").read_text()
+
+
+def test_who_wrote_it_is_said_in_words(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "boat.md").write_text("She is called Petrel.\n")
+    call("import_", path=str(tmp_path / "elsewhere"))
+    assert "imported from markdown" in book(call, tmp_path / "book.md")

@@ -290,11 +290,21 @@ def test_a_conversation_that_went_on_brings_only_what_is_new(
 def test_private_words_and_secrets_stay_outside(call: Call, root: Path, tmp_path: Path) -> None:
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     files = {"a.md": f"The pin is <private>4711</private>.\n\nToken: {key}\n", "b.md": "fine"}
-    call("import_", path=str(folder(tmp_path / "plain", files)))
+    found = call("import_", path=str(folder(tmp_path / "plain", files)))
+    remark = {"remark": "a text held a secret, which was taken out", "count": 1}
+    assert found["remarks"] == [remark]
     written = "".join(one.read_text() for one in (root / "plain").glob("*.md"))
     assert "fine" in written
     assert "4711" not in written
     assert key not in written
+
+
+def test_half_a_title_is_no_title(call: Call, root: Path, tmp_path: Path) -> None:
+    files = {"boat.md": "---\ntitle: [unclosed\n---\nShe floats.\n", "b.md": "fine"}
+    found = call("import_", path=str(folder(tmp_path / "plain", files)))
+    assert found["skipped"] == 1
+    titles = [row["title"] for row in call("list")["results"]]
+    assert "boat" in titles
 
 
 def test_a_file_of_another_kind_says_what_it_is_not(call: Call, tmp_path: Path) -> None:

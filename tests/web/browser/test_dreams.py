@@ -98,7 +98,11 @@ def test_on_a_phone(dreamt: Box, window: Windows, theme: str) -> None:
     opened = window(dreamt, "/ui/dreams/review", viewport=phone, color_scheme=theme)
     opened.page.locator("summary", has_text="Edit").first.click()
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360
+    wide = "document.querySelector('.drawer[open] textarea').getBoundingClientRect().width"
+    assert opened.page.evaluate(wide) > 250, "the form stands below its button, not beside it"
     opened.picture(f"dreams-review-phone-{theme}")
     opened.page.goto(opened.page.url.replace("/review", ""))
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360
+    here = "document.querySelector('.menu [aria-current]').getBoundingClientRect().right"
+    assert 0 < opened.page.evaluate(here) <= 360, "the menu shows which page is open"
     opened.picture(f"dreams-phone-{theme}")
