@@ -155,6 +155,7 @@ class Import:
     _weight: int = 0
     _pending: set[str] = field(default_factory=set)
     _seen: set[str] = field(default_factory=set)
+    _back: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """Everything is written as this import is to write it."""
@@ -310,7 +311,7 @@ class Import:
         if not notes:
             return
         done = put_back(
-            self.house, self.archive, notes, self.source, self.gone, dry_run=self.dry_run
+            self.house, self.archive, notes, self.source, self.gone, self._back, self.dry_run
         )
         self.notes.new += done.stored
         self.notes.grown += done.revised

@@ -60,11 +60,13 @@ def put_back(
     notes: Sequence[Note],
     actor: str,
     gone: Gone,
+    seen: set[str],
     dry_run: bool = False,
 ) -> Returned:
     """Write notes that have `data`, in one commit, or (`dry_run`) only count. A bad one stops no
-    other; what is in `gone` stays away."""
-    batch = _Batch(house, archive, actor, gone)
+    other; what is in `gone` stays away. `seen`: ids of the batches before, to which these are
+    added: of two notes with one id the first counts, however often the export is read."""
+    batch = _Batch(house, archive, actor, gone, seen)
     done = Returned()
     changes: list[tuple[Note, Write]] = []
     for note in notes:
@@ -106,8 +108,8 @@ class _Batch:
     archive: Archive
     actor: str
     gone: Gone
+    _ids: set[str]
     _taken: dict[str, set[str]] = field(default_factory=dict)
-    _ids: set[str] = field(default_factory=set)
 
     def change(self, note: Note) -> Write | None:
         """None for one that is here as it is. Raises OneiroError for one that has to stay out."""
@@ -115,14 +117,14 @@ class _Batch:
         known = _parsed(note.path, data)
         ident = known.id if known is not None else ""
         words = fingerprint(known.type, known.title, known.body) if known is not None else ""
+        if ident in self._ids:
+            raise InvalidInput(f"{ident} is the id of another note of this export, too")
+        self._ids |= {ident} - {""}
         row = self._here(ident, note)
         if row is not None:
             return self._again(row, data)
-        if ident in self._ids:
-            raise InvalidInput(f"{ident} is the id of another note of this export, too")
         if ident in self.gone or words in self.gone:
             raise _ForgottenError
-        self._ids |= {ident} - {""}
         return Write(self._free(note_path(note.path), ident), data)
 
     def write(self, changes: Sequence[tuple[Note, Write]], done: Returned) -> list[Skipped]:
