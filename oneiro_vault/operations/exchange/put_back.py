@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiro_vault.capture import privacy
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import Memory, fingerprint
 from oneiro_vault.errors import InvalidInput, OneiroError, UnreadableNote
@@ -113,7 +114,7 @@ class _Batch:
 
     def change(self, note: Note) -> Write | None:
         """None for one that is here as it is. Raises OneiroError for one that has to stay out."""
-        data = note.data or b""
+        data = _public(note.data or b"")
         known = _parsed(note.path, data)
         ident = known.id if known is not None else ""
         words = fingerprint(known.type, known.title, known.body) if known is not None else ""
@@ -214,6 +215,15 @@ def _others(path: str, ident: str) -> Iterator[str]:
     yield path
     for end in [ident] if ident else range(2, _MOST):
         yield f"{path[:-3]}-{end}.md"
+
+
+def _public(data: bytes) -> bytes:
+    """Without what is marked as private. No export of ours holds any: it was written in since."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data
+    return privacy.redact(text).encode("utf-8") if "<" in text else data
 
 
 def _parsed(path: str, data: bytes) -> Memory | None:

@@ -205,3 +205,21 @@ def test_two_lines_with_one_id_take_no_turns(lived: tuple[App, Call], tmp_path: 
             again = other.call("import_", given)
             assert (again["notes"]["new"], again["notes"]["grown"]) == (0, 0)
             assert other.house.vault.head() == head
+
+
+def test_what_was_marked_private_in_an_export_stays_out(
+    lived: tuple[App, Call], tmp_path: Path
+) -> None:
+    _, call = lived
+    place = tmp_path / "out.jsonl"
+    call("export", format="jsonl", target=str(place))
+    marked = "Ask before <private>the quagmire</private> deleting."
+    place.write_text(place.read_text().replace("Ask before deleting.", marked))
+    with another(tmp_path) as other:
+        returned(other, place)
+        head = other.house.vault.head()
+        assert returned(other, place)["commits"] == []
+        assert other.house.vault.head() == head
+        assert not any(
+            "quagmire" in one.read_text() for one in other.house.vault.root.rglob("*.md")
+        )
