@@ -64,7 +64,7 @@ async def memory(page: Page) -> Response:
         "memory.html",
         memory=shown,
         meta=_META | shown["meta"],
-        body=_body(_without(shown), handle, shown["images"]),
+        body=await asyncio.to_thread(_body, _without(shown), handle, shown["images"]),
         below=below["levels"],
         above=[one for one in above["levels"] if one["depth"] == 1],
         further=sum(one["depth"] > 1 for one in above["levels"]),
@@ -81,6 +81,7 @@ async def memory(page: Page) -> Response:
 
 
 def _body(text: str, ident: str, pictures: Sequence[answers.Picture] = ()) -> Any:
+    """A megabyte of links takes seconds: on a thread, or nobody else is answered meanwhile."""
     there = [one["sha256"] for one in pictures if one["present"]]
     return body_html(text, ident, there)
 
@@ -130,7 +131,7 @@ async def _gone(page: Page, ident: str, error: NotFound) -> Response:
         found=found,
         last=last,
         gone=found["versions"][0],
-        body=_body(last["body"], found["id"]),
+        body=await asyncio.to_thread(_body, last["body"], found["id"]),
         done=_DONE.get(page.asked("done"), ""),
         wording=wording,
     )
@@ -164,7 +165,7 @@ async def _then(page: Page, ident: str, moment: str) -> Response:
         first=found["versions"][-1] if found["versions"] else None,
         now=found["versions"][0] if found["versions"] else None,
         other=None if there or not others else others[-1],
-        body=_body(then["body"], found["id"]) if then and there else "",
+        body=await asyncio.to_thread(_body, then["body"], found["id"]) if then and there else "",
         changes=_since(found, then),
         wording=wording,
     )
