@@ -71,7 +71,11 @@ def import_(
         house.converge()
         house.reconcile(progress)  # what is not indexed yet would be stored a second time
         run = Import(house, archive, found, dry_run, progress, foreign, project or "")
-        run.all()
+        try:
+            run.all()
+        except OneiroError as error:
+            run.say_what_is_here(error)
+            raise
         run.refuse_nothing()
         return run.answer()
 
@@ -196,6 +200,12 @@ class Import:
                 f"{self.archive.name}: {error}", kept=kept, hint=error.hint
             ) from error
         self._store()
+
+    def say_what_is_here(self, error: OneiroError) -> None:
+        """Of one that ended in the middle, such as on a full disk."""
+        if self.commits and not isinstance(error, InvalidInput):
+            count = len(self.commits)
+            error.kept = f"What came before is in the vault ({count:,} commits): run it again then."
 
     def refuse_nothing(self) -> None:
         """Raise InvalidInput where nothing came and nothing in it is of the format that was
