@@ -10,6 +10,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from markupsafe import Markup
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -18,6 +19,7 @@ from oneiro_vault.app import OPS, App
 from oneiro_vault.daemon.asgi import Pools
 from oneiro_vault.errors import InvalidInput, OneiroError
 from oneiro_vault.web import templating, travel
+from oneiro_vault.web.guard import LARGEST
 from oneiro_vault.web.travel import AT
 
 _LOOKS: Final = "schedule"
@@ -131,8 +133,12 @@ class Page:
         return str(self.request.path_params[name])
 
     async def form(self) -> dict[str, str]:
-        """The fields of a form. Raises InvalidInput for a file among them."""
-        fields = await self.request.form()
+        """The fields of a form. Raises InvalidInput for a file among them, and for what is no
+        form."""
+        try:  # one field may be as long as the guard lets a form be: a note is one field
+            fields = await self.request.form(max_part_size=LARGEST)
+        except HTTPException as error:
+            raise InvalidInput(f"this form cannot be read: {error.detail}", kept=KEPT) from error
         if any(not isinstance(value, str) for value in fields.values()):
             raise InvalidInput("a form of this page has no files", kept="Nothing was changed.")
         return {name: str(value).replace("\r\n", "\n") for name, value in fields.items()}

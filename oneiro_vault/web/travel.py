@@ -56,7 +56,11 @@ class Travel:
     def beside(self, days: int) -> str:
         """The query so many days later; "" where there is no such day to look at."""
         day = _day(self.at)
-        if day is None or (there := day + timedelta(days=days)) > _today():
+        try:
+            there = day + timedelta(days=days) if day else None
+        except OverflowError:  # the calendar ends there
+            return ""
+        if there is None or there > _today():
             return ""
         return f"?{urlencode({**self.fields, AT: there.isoformat()})}"
 

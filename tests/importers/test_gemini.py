@@ -168,3 +168,10 @@ def test_ai_studio(tmp_path: Path) -> None:
     )  # fmt: skip
     assert second.title == "b"
     assert not notes(found)
+
+
+def test_a_page_of_another_form_is_named(tmp_path: Path) -> None:
+    page = cell("Prompted x", "Apr 12, 2026, 3:34:31 PM EDT", "y").replace("title", "name")
+    path = zipped(tmp_path / "z.zip", {"Gemini Apps/MyActivity.html": page})
+    (why,) = skipped(records(gemini.FORMAT, path))
+    assert "changed the page" in why.why

@@ -72,3 +72,11 @@ def test_a_day_that_is_none(person: Visitor) -> None:
     gone = travel.Travel((date.today() + timedelta(days=1)).isoformat(), True, {})  # noqa: DTZ011
     assert gone.beside(1) == ""
     assert travel.Travel("HEAD~3", True, {}).beside(-1) == ""
+
+
+@pytest.mark.parametrize("end", ["0001-01-01", "9999-12-31"])
+def test_the_ends_of_the_calendar(person: Visitor, end: str) -> None:
+    for address in ("", "timeline", "health"):
+        assert person.get(f"/ui/{address}?at={end}").status < 500, address
+    assert travel.Travel(date.min.isoformat(), True, {}).beside(-1) == ""
+    assert travel.Travel(date.max.isoformat(), True, {}).beside(1) == ""

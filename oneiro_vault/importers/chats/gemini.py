@@ -199,6 +199,10 @@ def _prompt_of(title: str, prefix: str, answered: bool) -> str | None:
 def _html(archive: Archive, name: str, seen: Counter[str]) -> Iterator[Record]:
     sample = [parted(cell) for cell in islice(cells(archive, name), _SAMPLE)]
     prefix = common_beginning([prompt for prompt, _, answer in sample if answer])
+    if sample and not any(cell.product for cell in islice(cells(archive, name), _SAMPLE)):
+        yield Skipped(name, "no record of it says of which product it is: Google may have changed "
+                      "the page; export My Activity once more as JSON")  # fmt: skip
+        return
     for number, cell in enumerate(cells(archive, name)):
         where = f"{name}, record {number + 1}"
         if not _PRODUCT.search(cell.product):

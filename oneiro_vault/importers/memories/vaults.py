@@ -30,6 +30,7 @@ from oneiro_vault.vault.worktree.files import hidden, objection, twin_key
 _ENDINGS: Final = (".md", ".markdown")
 _AWAY: Final = ".icloud"
 """Ending of what stands (hidden) for a file that was moved off this disk."""
+_HIDDEN: Final = "hidden"
 _PICTURES: Final = (".png", ".jpg", ".jpeg", ".webp", ".gif")
 _COPY: Final = re.compile(
     r"(?i)(?:[ ._-]*(?:\(\d+\)|(?:19|20)\d\d[-_.]?\d\d[-_.]?\d\d(?:[T ._-]?[\d._:-]+)?|"
@@ -247,6 +248,8 @@ def left_out(archive: Archive, taken: Collection[str] = ()) -> Iterator[Skipped]
             found[".trash"] += name.lower().endswith(_ENDINGS)
         elif name.endswith(_AWAY):
             found[_AWAY] += 1
+        elif hidden(name) and "/.obsidian/" not in f"/{name}":
+            found[_HIDDEN] += name.lower().endswith(_ENDINGS)
         elif not hidden(name) and not name.lower().endswith((*_ENDINGS, ".canvas")):
             found[PurePosixPath(name).suffix.lower() or "others"] += 1
     if away := found.pop(_AWAY, 0):
@@ -254,6 +257,11 @@ def left_out(archive: Archive, taken: Collection[str] = ()) -> Iterator[Skipped]
         yield Skipped("iCloud", why)
     if trash := found.pop(".trash", 0):
         yield Skipped(".trash", f"what was deleted there is not taken ({trash:,} .md)")
+    if unseen := found.pop(_HIDDEN, 0):
+        why = (
+            f"what begins with a dot, or lies in a folder that does, is not taken ({unseen:,} .md)"
+        )
+        yield Skipped("hidden", why)
     if found:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.most_common(6))
         why = f"what is no note and shown by none is not taken ({kinds})"

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import file_digest, sha256
@@ -20,6 +21,8 @@ MANIFEST: Final = ".oneiro-export.json"
 """Beside every export in a folder or a zip: each of its files and their sha256."""
 _KEPT: Final = "Nothing was written."
 _ELSEWHERE: Final = "Choose another name, or move what is there away."
+_DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
+"""What reading a zip raises; the last where it is locked by a password."""
 _DAY: Final = (1980, 1, 1, 0, 0, 0)
 """The same export is the same zip, whenever it is made."""
 
@@ -180,6 +183,8 @@ def _refuse_foreign(place: Path) -> None:
 
 def _known(place: Path) -> Mapping[str, str] | None:
     """The files that the list of an export names."""
+    if not (place.is_dir() or place.is_file()):
+        return None  # to open a pipe would wait for ever
     try:
         if place.is_dir():
             said = json.loads((place / MANIFEST).read_bytes())
@@ -188,7 +193,7 @@ def _known(place: Path) -> Mapping[str, str] | None:
                 said = json.loads(archive.read(MANIFEST))
         files = said["files"] if said["oneiro_vault"] == "export" else None
         return files if isinstance(files, dict) else None
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
+    except (OSError, ValueError, KeyError, TypeError, *_DAMAGED):
         return None
 
 
@@ -202,8 +207,16 @@ def _hashes(place: Path) -> Iterator[tuple[str, str]]:
     with zipfile.ZipFile(place) as archive:
         for entry in archive.namelist():
             if entry != MANIFEST:
-                with archive.open(entry) as file:
-                    yield entry, file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+                yield entry, _unpacked_digest(archive, entry)
+
+
+def _unpacked_digest(archive: zipfile.ZipFile, entry: str) -> str:
+    """ "" for what cannot be read: that is not as it was made."""
+    try:
+        with archive.open(entry) as file:
+            return file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+    except _DAMAGED:
+        return ""
 
 
 def _digest(path: Path) -> str:

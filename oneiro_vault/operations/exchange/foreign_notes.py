@@ -3,8 +3,8 @@ anybody's words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final
@@ -57,6 +57,16 @@ class Left:
     house: House
     names: Sequence[str]
     source: str
+    _taken: dict[str, set[str]] = field(default_factory=dict)
+
+    def take(self, path: str) -> bool:
+        """Can a new note stand at a path, on any system? Then no other one of this import can."""
+        folder, _, name = path.rpartition("/")
+        if folder not in self._taken:
+            self._taken[folder] = set(map(twin_key, self.house.vault.files.names(folder)))
+        free = twin_key(name) not in self._taken[folder]
+        self._taken[folder].add(twin_key(name))
+        return free
 
     def same(self, note: Note, body: str) -> tuple[Row, bytes, Memory] | None:
         """The one that a note seems to have been, unless somebody changed it here."""
@@ -107,7 +117,7 @@ def planned(
         return Plan(FORGOTTEN)
     there = _newest(house, ident)
     if there is None:
-        path = _path(house, note, meta, own)
+        path = _path(house, note, meta, own, left)
         if not own and (former := left.same(note, body)):
             return _moved(*former, meta, body, path)
         return Plan(NEW, File(ident, path, meta, body))
@@ -116,6 +126,8 @@ def planned(
     before, then = _said(known.extra)
     if _same(known, body) or (state and state == before) or exported < then:
         return Plan(KNOWN)
+    if exported <= then and state in _former_words(house, ident):
+        return Plan(KNOWN)  # the same export has it in several states
     if own or not _untouched(known):
         return _beside(house, row, known, meta, body)
     return _superseding(row, data, known, meta, body, ident)
@@ -168,17 +180,24 @@ def _state(title: str, body: str) -> str:
 
 def _newest(house: House, ident: str) -> tuple[Row, bytes, Memory] | None:
     """The note of that id, or what replaced it since."""
+    return next(reversed([*_versions(house, ident)]), None)
+
+
+def _versions(house: House, ident: str) -> Iterator[tuple[Row, bytes, Memory]]:
+    """The note of that id, and what replaced it, one after the other."""
     seen: set[str] = set()
-    found = None
     while ident and ident not in seen:
         seen.add(ident)
         row = next((one for one in house.index.get(ident) if one.id == ident), None)
         if row is None:
-            break
+            return
         data, known = house.load(row)
-        found = row, data, known
+        yield row, data, known
         ident = known.superseded_by
-    return found
+
+
+def _former_words(house: House, ident: str) -> set[str]:
+    return {_said(known.extra)[0] for _, _, known in _versions(house, ident)} - {""}
 
 
 def _said(meta: Mapping[str, object]) -> tuple[str, float]:
@@ -196,7 +215,7 @@ def _same(known: Memory, body: str) -> bool:
     return known.body.strip() == body.strip()
 
 
-def _path(house: House, note: Note, meta: Mapping[str, object], own: bool) -> str:
+def _path(house: House, note: Note, meta: Mapping[str, object], own: bool, left: Left) -> str:
     """Where it stood, if a note can stand there and none does; else where its kind is filed."""
     usual = _usual(meta)
     try:
@@ -204,7 +223,7 @@ def _path(house: House, note: Note, meta: Mapping[str, object], own: bool) -> st
     except (UnsafePath, OneiroError):
         return usual
     free = own or house.index.by_path(wanted) is None
-    return wanted if free and not house.vault.files.blob(wanted) else usual
+    return wanted if free and left.take(wanted) else usual
 
 
 def _beside(house: House, row: Row, known: Memory, meta: dict[str, object], body: str) -> Plan:

@@ -77,7 +77,11 @@ def import_(
         house.converge()
         house.reconcile(progress)  # what is not indexed yet would be stored a second time
         run = Import(house, archive, found, dry_run, progress, foreign, project or "")
-        run.all()
+        try:
+            run.all()
+        except OneiroError as error:
+            run.say_what_is_here(error)
+            raise
         run.refuse_nothing()
         return run.answer()
 
@@ -163,6 +167,7 @@ class Import:
     _seen: set[str] = field(default_factory=set)
     _secrets: set[int] = field(default_factory=set)
     """Hashes of the texts that held one."""
+    _back: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """Everything is written as this import is to write it."""
@@ -203,6 +208,12 @@ class Import:
                 f"{self.archive.name}: {error}", kept=kept, hint=error.hint
             ) from error
         self._store()
+
+    def say_what_is_here(self, error: OneiroError) -> None:
+        """Of one that ended in the middle, such as on a full disk."""
+        if self.commits and not isinstance(error, InvalidInput):
+            count = len(self.commits)
+            error.kept = f"What came before is in the vault ({count:,} commits): run it again then."
 
     def refuse_nothing(self) -> None:
         """Raise InvalidInput where nothing came and nothing in it is of the format that was
@@ -324,7 +335,7 @@ class Import:
         if not notes:
             return
         done = put_back(
-            self.house, self.archive, notes, self.source, self.gone, dry_run=self.dry_run
+            self.house, self.archive, notes, self.source, self.gone, self._back, self.dry_run
         )
         self.notes.new += done.stored
         self.notes.grown += done.revised

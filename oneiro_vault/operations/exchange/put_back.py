@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiro_vault.capture import privacy
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import Memory, fingerprint
 from oneiro_vault.errors import InvalidInput, OneiroError, UnreadableNote
@@ -70,11 +71,13 @@ def put_back(
     notes: Sequence[Note],
     actor: str,
     gone: Gone,
+    seen: set[str],
     dry_run: bool = False,
 ) -> Returned:
     """Write notes that have `data`, in one commit, or (`dry_run`) only count. A bad one stops no
-    other; what is in `gone` stays away."""
-    batch = _Batch(house, archive, actor, gone)
+    other; what is in `gone` stays away. `seen`: ids of the batches before, to which these are
+    added: of two notes with one id the first counts, however often the export is read."""
+    batch = _Batch(house, archive, actor, gone, seen)
     done = Returned()
     changes: list[tuple[Note, Write]] = []
     for note in notes:
@@ -117,23 +120,23 @@ class _Batch:
     archive: Archive
     actor: str
     gone: Gone
+    _ids: set[str]
     _taken: dict[str, set[str]] = field(default_factory=dict)
-    _ids: set[str] = field(default_factory=set)
 
     def change(self, note: Note) -> Write | None:
         """None for one that is here as it is. Raises OneiroError for one that has to stay out."""
-        data = note.data or b""
+        data = _public(note.data or b"")
         known = _parsed(note.path, data)
         ident = known.id if known is not None else ""
         words = fingerprint(known.type, known.title, known.body) if known is not None else ""
+        if ident in self._ids:
+            raise InvalidInput(f"{ident} is the id of another note of this export, too")
+        self._ids |= {ident} - {""}
         row = self._here(ident, note)
         if row is not None:
             return self._again(row, data)
-        if ident in self._ids:
-            raise InvalidInput(f"{ident} is the id of another note of this export, too")
         if ident in self.gone or words in self.gone:
             raise _ForgottenError
-        self._ids |= {ident} - {""}
         return Write(self._free(note_path(note.path), ident), data)
 
     def write(self, changes: Sequence[tuple[Note, Write]], done: Returned) -> list[Skipped]:
@@ -223,6 +226,15 @@ def _others(path: str, ident: str) -> Iterator[str]:
     yield path
     for end in [ident] if ident else range(2, _MOST):
         yield f"{path[:-3]}-{end}.md"
+
+
+def _public(data: bytes) -> bytes:
+    """Without what is marked as private. No export of ours holds any: it was written in since."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data
+    return privacy.redact(text).encode("utf-8") if "<" in text else data
 
 
 def _parsed(path: str, data: bytes) -> Memory | None:

@@ -116,7 +116,8 @@ def _spans(
     every: Sequence[_Count], within: Range, by: str | None
 ) -> tuple[str, list[answers.Span]]:
     """The size of the spans and all of them, empty; none where there is nothing to show. What is
-    open begins with the first memory and ends with the last."""
+    open begins with the first memory and ends with the last. Of more years than an answer can hold,
+    which one wrong date is enough for, only those that hold something, unless asked for by size."""
     inside = [one.day for one in every if _holds(within, one.day)]
     start = inside[0] if inside else None
     end = _later(inside[-1], 1) if inside else None
@@ -127,16 +128,22 @@ def _spans(
     length = (end - start).days
     size = by or ("day" if length <= _DAYS else "month" if length <= _MONTHS else "year")
     spans: list[answers.Span] = []
+    if by is None and length > MOST * 365:
+        years = dict.fromkeys(_begin(one, size) for one in inside)
+        return size, [_span(year, size) for year in [*years][-MOST:]]
     at = _begin(start, size)
     while at < end:
         if len(spans) == MOST:
             raise InvalidInput(
                 f"that is more than {MOST} spans of a {size}", hint="Ask for less, or larger ones."
             )
-        after = _after(at, size)
-        spans.append({"start": at.isoformat(), "end": after.isoformat(), "types": {}})
-        at = after
+        spans.append(_span(at, size))
+        at = _after(at, size)
     return size, spans
+
+
+def _span(start: date, size: str) -> answers.Span:
+    return {"start": start.isoformat(), "end": _after(start, size).isoformat(), "types": {}}
 
 
 def _begin(day: date, size: str) -> date:

@@ -81,6 +81,7 @@ async def memory(page: Page) -> Response:
 
 
 def _body(text: str, ident: str, pictures: Sequence[answers.Picture] = ()) -> Any:
+    """A megabyte of links takes seconds: on a thread, or nobody else is answered meanwhile."""
     there = [one["sha256"] for one in pictures if one["present"]]
     return body_html(text, ident, there)
 

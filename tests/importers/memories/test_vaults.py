@@ -73,6 +73,7 @@ def test_settings_trash_and_hidden_folders_are_no_notes(tmp_path: Path) -> None:
     found = records(vault(tmp_path, files))
     assert [note.title for note in found if isinstance(note, Note)] == ["a"]
     assert skipped(found)[".trash"] == "what was deleted there is not taken (2 .md)"
+    assert "(1 .md)" in skipped(found)["hidden"]
 
 
 def test_notes_that_are_in_the_cloud_only_are_told(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -166,3 +167,17 @@ def test_the_list_of_files_is_beside_them(app: App, call: Call, tmp_path: Path) 
     call("export", format="book", target=str(tmp_path / "out"))
     said = json.loads((tmp_path / "out" / MANIFEST).read_text())
     assert (said["format"], [*said["files"]]) == ("book", ["book.md"])
+
+
+def test_a_pipe_and_a_damaged_zip_are_refused(call: Call, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    place = tmp_path / "out.zip"
+    stored(call, "The boat is called Petrel.")
+    call("export", format="jsonl", target=str(place))
+    data = bytearray(place.read_bytes())
+    data[100] ^= 0xFF
+    place.write_bytes(data)
+    for target in (tmp_path / "pipe.jsonl", place):
+        with pytest.raises(InvalidInput):
+            call("export", format="jsonl", target=str(target))
+    assert place.read_bytes() == data

@@ -16,9 +16,11 @@ from oneiro_vault.app import App
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.memory import Memory
-from oneiro_vault.errors import InvalidInput, NotFound
+from oneiro_vault.errors import DiskProblem, InvalidInput, NotFound
 from oneiro_vault.operations.dream.scheduler import soon_due
 from oneiro_vault.operations.exchange import import_archive
+from oneiro_vault.settings.definitions import Settings
+from oneiro_vault.vault.write import disk
 from tests.importers.exports import (
     BEGAN,
     TALK,
@@ -336,3 +338,22 @@ def test_an_import_that_nobody_waits_for_ends_and_goes_on_later(
     found = app.call("import_", {"path": path})
     assert found["conversations"]["new"] + found["conversations"]["known"] == 8
     assert len(episodes(root)) == 8
+
+
+def test_a_full_disk_in_the_middle_says_what_is_here(
+    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_archive, "BATCH", 1)
+    filler = "x" * 400_000
+    path = export(tmp_path, *(chat(f"c{n}", TALK, safe_urls=[filler]) for n in range(8)))
+    settings = Settings({"embed.model": "hash", "disk.reserve": 1})
+    with App.open(root, settings) as app:
+
+        def fills(stage: str, done: int, _total: int) -> None:
+            if stage.startswith("importing, 3"):
+                monkeypatch.setattr(disk, "free", lambda _path: 0)
+
+        with pytest.raises(DiskProblem, match="free") as caught:
+            app.call("import_", {"path": path}, fills)
+    assert "What came before is in the vault" in caught.value.kept
+    assert len(episodes(root)) >= 3

@@ -339,3 +339,18 @@ def test_a_format_that_it_is_not_is_an_error_never_nothing(
     path = folder(tmp_path / "songs", {"song.mp3": b"ID3"})
     with pytest.raises(InvalidInput, match="there is nothing of"):
         call("import_", path=str(path), format=form)
+
+
+def test_a_name_that_differs_in_case_alone_gets_another(call: Call, tmp_path: Path) -> None:
+    made = folder(
+        tmp_path / "bundle",
+        {
+            "index.md": "---\nokf_version: '0.2'\n---\n",
+            "Boat.md": "---\ntype: thing\n---\nPetrel.",
+            "boat.md": "---\ntype: thing\n---\nKittiwake.",
+        },
+    )
+    found = call("import_", path=str(made), format="okf")
+    assert (found["notes"]["new"], found["skipped"]) == (2, 0)
+    again = call("import_", path=str(made), format="okf")
+    assert (again["notes"]["known"], again["commits"]) == (2, [])

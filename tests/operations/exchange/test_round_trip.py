@@ -231,3 +231,39 @@ def test_a_dry_run_counts_and_writes_nothing(lived: tuple[App, Call], tmp_path: 
         assert dry["notes"]["new"] == app.house.index.count() - 1  # without what is archived
         assert len(dry["sample"]) == 5
         assert (other.house.vault.head(), other.house.index.count()) == (head, 0)
+
+
+def test_two_lines_with_one_id_take_no_turns(lived: tuple[App, Call], tmp_path: Path) -> None:
+    _, call = lived
+    place = tmp_path / "out.jsonl"
+    call("export", format="jsonl", target=str(place))
+    lines = place.read_text().splitlines()
+    second = next(line for line in lines if "Ask before deleting." in line)
+    place.write_text("\n".join([*lines, second.replace("Ask before", "Never ask before")]))
+    for foreign in (False, True):
+        init_vault(tmp_path / f"other{foreign}")
+        with App.open(tmp_path / f"other{foreign}", QUICK) as other:
+            given = {"path": str(place), "foreign": foreign}
+            other.call("import_", given)
+            head = other.house.vault.head()
+            again = other.call("import_", given)
+            assert (again["notes"]["new"], again["notes"]["grown"]) == (0, 0)
+            assert other.house.vault.head() == head
+
+
+def test_what_was_marked_private_in_an_export_stays_out(
+    lived: tuple[App, Call], tmp_path: Path
+) -> None:
+    _, call = lived
+    place = tmp_path / "out.jsonl"
+    call("export", format="jsonl", target=str(place))
+    marked = "Ask before <private>the quagmire</private> deleting."
+    place.write_text(place.read_text().replace("Ask before deleting.", marked))
+    with another(tmp_path) as other:
+        returned(other, place)
+        head = other.house.vault.head()
+        assert returned(other, place)["commits"] == []
+        assert other.house.vault.head() == head
+        assert not any(
+            "quagmire" in one.read_text() for one in other.house.vault.root.rglob("*.md")
+        )

@@ -115,3 +115,11 @@ def test_the_ends_of_the_calendar(call: Call) -> None:
     assert call("timeline")["last"] == "9999-12-31"
     assert len(call("timeline", by="year")["spans"]) == 1
     assert len(call("timeline", within="0001-01-01")["spans"]) == 1
+
+
+def test_one_wrong_date_hides_nothing(call: Call) -> None:
+    stored(call, "The year one.", created="0001-01-01T12:00:00Z")
+    filled(call)
+    found = call("timeline")
+    assert counts(found) == {"0001-01-01": 1, "2023-01-01": 1, "2024-01-01": 4}
+    assert found["total"] == 6

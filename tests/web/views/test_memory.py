@@ -6,6 +6,8 @@ import base64
 import io
 import json
 import re
+import threading
+import time
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
@@ -269,3 +271,40 @@ def test_a_note_that_nobody_adopted(other: Box) -> None:
     plain = next(row["id"] for row in rows if row["path"] == "plain.md")
     answer = found.post(f"/ui/memory/{plain}/feedback", {"useful": "yes"})
     assert "oneiro adopt" in answer.text
+
+
+def test_a_long_note_is_edited_and_no_form_is_a_fault(box: Box, person: Visitor) -> None:
+    ident = box.remember("The log of the boat.")["id"]
+    form = person.get(f"/ui/memory/{ident}/edit").text
+    fields = dict(re.findall(r'name="(base|words|title)"[^>]*value="([^"]*)"', form))
+    long = "Öööö " * 60_000  # as a browser sends it, more than a megabyte
+    answer = person.post(f"/ui/memory/{ident}/edit", {**fields, "text": long})
+    assert "done=edited" in answer.headers["location"]
+    assert box.json("show", ident)["body"].startswith("Öööö Öööö")
+    odd = "multipart/form-data; boundary=x"
+    refused = person.post(f"/ui/memory/{ident}/edit", {"text": "x"}, Content_Type=odd)
+    assert refused.status == 400
+    assert "Nothing was changed" in refused.text
+
+
+def test_a_heavy_note_keeps_nobody_waiting(other: Box) -> None:
+    person = visitor(other)
+    path = other.vault / "heavy.md"
+    path.write_text("---\nid: abcdabcdabcd\n---\n" + "word **b** [x](y) <b>\n" * 2000)
+    other.ok("list")
+    ended = threading.Event()
+
+    def look() -> None:
+        assert person.get("/ui/memory/abcdabcdabcd").status == 200
+        ended.set()
+
+    heavy = threading.Thread(target=look)
+    heavy.start()
+    waits = []
+    while not ended.is_set():
+        begun = time.monotonic()
+        assert person.get("/ui/search").status == 200
+        waits.append(time.monotonic() - begun)
+    heavy.join()
+    assert len(waits) > 5
+    assert max(waits) < sum(waits) / 2
