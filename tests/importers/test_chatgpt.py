@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.chats import chatgpt
+from oneiro_vault.importers.chats.dialogue import Node, on_screen
 from oneiro_vault.importers.records import Conversation, Record
 from tests.importers.exports import (
     BEGAN,
@@ -252,3 +254,13 @@ def test_another_services_file_is_an_error(tmp_path: Path) -> None:
     path = zipped(tmp_path / "x.zip", {"conversations.json": [{"uuid": "k", "chat_messages": []}]})
     with pytest.raises(InvalidInput, match="none of the 1 records"):
         records(chatgpt.FORMAT, path)
+
+
+def test_thousands_of_leaves_below_a_chain_without_dates() -> None:
+    size = 20_000
+    chain = {f"n{n}": Node(f"n{n}", f"n{n - 1}", (0.0, n), None) for n in range(size)}
+    leaves = {f"x{n}": Node(f"x{n}", f"n{size - 1}", (0.0, size + n), None) for n in range(size)}
+    begun = time.monotonic()
+    path, known = on_screen(chain | leaves)
+    assert (path[-1].id, len(path), known) == (f"x{size - 1}", size + 1, False)
+    assert time.monotonic() - begun < 5

@@ -205,16 +205,23 @@ def on_screen(nodes: Mapping[str, Node], leaf: str = "") -> tuple[list[Node], bo
 def _newest(nodes: Mapping[str, Node]) -> str:
     parents = {node.parent for node in nodes.values()}
     leaves = [ident for ident in nodes if ident not in parents] or [*nodes]
-    return max(leaves, key=lambda ident: (_order(nodes, ident), ident), default="")
+    known: dict[str, float] = {}
+    return max(leaves, key=lambda ident: (_order(nodes, ident, known), ident), default="")
 
 
-def _order(nodes: Mapping[str, Node], ident: str) -> tuple[float, int]:
-    """Its own, else that of the nearest before it: the newest word of a branch is what counts."""
-    seen: set[str] = set()
-    at, place = ident, nodes[ident].order[1]
-    while at in nodes and at not in seen:
-        if nodes[at].order[0]:
-            return nodes[at].order[0], place
-        seen.add(at)
+def _order(nodes: Mapping[str, Node], ident: str, known: dict[str, float]) -> tuple[float, int]:
+    """Its own, else that of the nearest before it: the newest word of a branch is what counts.
+    `known`: of those that were asked for before, or thousands of leaves below a chain that has no
+    dates would each go up all of it."""
+    trail: list[str] = []
+    at, found = ident, 0.0
+    while at in nodes and not found:
+        if at in known:
+            found = known[at]
+            break
+        known[at] = 0.0  # where it leads back to itself, there is none
+        trail.append(at)
+        found = nodes[at].order[0]
         at = nodes[at].parent
-    return 0.0, place
+    known.update(dict.fromkeys(trail, found))
+    return found, nodes[ident].order[1]
