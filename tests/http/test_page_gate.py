@@ -59,6 +59,18 @@ def test_a_key_that_may_read_looks_and_changes_nothing(
     assert remote.head == before
 
 
+def test_what_was_forgotten_is_told_to_nobody_over_a_network(
+    remote: Remote, reader: dict[str, str]
+) -> None:
+    ident = remote.box.remember("The spare key lies under the third flower pot.")["id"]
+    assert "flower pot" in remote.send("GET", f"/ui/memory/{ident}", headers=reader).text
+    remote.box.ok("forget", ident)
+    for path in (f"/ui/memory/{ident}", f"/ui/memory/{ident}/history"):
+        answer = remote.send("GET", path, headers=reader)
+        assert answer.status_code == 404, path
+        assert "flower pot" not in answer.text
+
+
 def test_the_password_opens_it_until_there_is_another(solo: Callable[..., Remote]) -> None:
     remote = solo()
     seen = looking(remote, PASSWORD)

@@ -117,10 +117,19 @@ def _links(shown: answers.Shown, told: Collection[str]) -> dict[str, list[answer
 # -- the past
 
 
+async def _wordings(page: Page, ident: str, limit: int) -> answers.Versions:
+    """Every wording. Raises NotFound where a memory was forgotten and whoever asks is not the
+    person, as a model that may read is told nothing of it."""
+    found = await page.ops.versions(id=ident, limit=limit)
+    if page.site.reads_only and found["versions"] and not found["versions"][0]["there"]:
+        raise NotFound(f"there is no memory {ident}")
+    return found
+
+
 async def _gone(page: Page, ident: str, error: NotFound) -> Response:
     """A forgotten memory: what it said last, and the way back."""
     try:
-        found = await page.ops.versions(id=ident, limit=VERSIONS)
+        found = await _wordings(page, ident, VERSIONS)
     except OneiroError:
         raise error from None
     last = next((one for one in found["versions"] if one["there"]), None)
@@ -152,7 +161,7 @@ def _by(versions: Sequence[answers.Version], moment: str) -> list[answers.Versio
 
 async def _then(page: Page, ident: str, moment: str) -> Response:
     """As it was; where it was not yet there, what was believed instead."""
-    found = await page.ops.versions(id=ident, limit=200)
+    found = await _wordings(page, ident, 200)
     come = _by(found["versions"], moment)
     then = come[0] if come else None
     there = bool(then and then["there"])
@@ -186,7 +195,7 @@ def _since(found: answers.Versions, then: answers.Version | None) -> list[tuple[
 async def history(page: Page) -> Response:
     """Every wording, each with what differs from the one before; with `from` and `to` any two of
     them."""
-    found = await page.ops.versions(id=page.named("id"), limit=page.number("n", VERSIONS, 1, 200))
+    found = await _wordings(page, page.named("id"), page.number("n", VERSIONS, 1, 200))
     if page.as_of:
         moment = await _moment(page, page.named("id"))
         found["versions"] = _by(found["versions"], moment)
