@@ -128,6 +128,10 @@ class NotFound(OneiroError):
     http_status = 404
 
 
+class BeforeHistory(NotFound):
+    """Nothing was known at that moment: the vault's history begins later."""
+
+
 class VaultNotFound(NotFound):
     """No vault was named and none was found."""
 

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from oneiro_vault.api import AsyncCalls, Progress
 from oneiro_vault.app import OPS, App
 from oneiro_vault.daemon.asgi import Pools
-from oneiro_vault.errors import InvalidInput, OneiroError
+from oneiro_vault.errors import BeforeHistory, InvalidInput, OneiroError
 from oneiro_vault.web import templating, travel
 from oneiro_vault.web.guard import LARGEST
 from oneiro_vault.web.travel import AT
@@ -173,6 +173,8 @@ class Page:
 
     def trouble(self, error: OneiroError) -> Response:
         """One of our errors for the person who reads it. htmx shows only what succeeded."""
+        if isinstance(error, BeforeHistory) and self.at and not self.fragment:
+            return self.html("before.html", error=error)
         status = 200 if self.fragment else error.http_status
         template = "part_error.html" if self.fragment else "error.html"
         return self.html(template, status, error=error)

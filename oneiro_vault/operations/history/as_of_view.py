@@ -17,6 +17,7 @@ from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.core.time.date_ranges import Range
 from oneiro_vault.errors import (
     AmbiguousId,
+    BeforeHistory,
     EmbedderProblem,
     InvalidInput,
     NotFound,
@@ -249,7 +250,7 @@ def _before_all(house: House, text: str) -> NotFound:
         )
     began = dates.iso(first.when)[:16].replace("T", " ")
     whole = not snapshot.is_shallow(house.vault.repo)
-    return NotFound(
+    return BeforeHistory(
         f"nothing was known at {shown(text)}: the history of this vault begins on {began}",
         hint="Name a later day. What is dated by then stands in `oneiro list --until DATE`, and in "
         "the Timeline of the page."

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from oneiro_vault.core.text.query import analyse
-from oneiro_vault.errors import OneiroError
+from oneiro_vault.errors import BeforeHistory, OneiroError
 from oneiro_vault.web.notes import words_html
 from oneiro_vault.web.page import Handler, Page
 from oneiro_vault.web.templating import plain
@@ -33,6 +33,8 @@ async def search(page: Page) -> Response:
     try:
         found = await (_asked(page, query, filters, count) if query else _latest(page, filters))
     except OneiroError as wrong:
+        if isinstance(wrong, BeforeHistory) and not page.fragment:
+            raise
         error = wrong
     return page.html(
         "search.html",
