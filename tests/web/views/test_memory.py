@@ -7,7 +7,6 @@ import io
 import json
 import re
 import threading
-import time
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
@@ -290,7 +289,7 @@ def test_a_long_note_is_edited_and_no_form_is_a_fault(box: Box, person: Visitor)
 def test_a_heavy_note_keeps_nobody_waiting(other: Box) -> None:
     person = visitor(other)
     path = other.vault / "heavy.md"
-    path.write_text("---\nid: abcdabcdabcd\n---\n" + "word **b** [x](y) <b>\n" * 2000)
+    path.write_text("---\nid: abcdabcdabcd\n---\n" + "word **b** [x](y) <b>\n" * 8000)
     other.ok("list")
     ended = threading.Event()
 
@@ -300,11 +299,9 @@ def test_a_heavy_note_keeps_nobody_waiting(other: Box) -> None:
 
     heavy = threading.Thread(target=look)
     heavy.start()
-    waits = []
+    others = 0
     while not ended.is_set():
-        begun = time.monotonic()
         assert person.get("/ui/search").status == 200
-        waits.append(time.monotonic() - begun)
+        others += 1
     heavy.join()
-    assert len(waits) > 5
-    assert max(waits) < sum(waits) / 2
+    assert others > 3  # one before it began and one as it ended, if nobody were heard meanwhile
