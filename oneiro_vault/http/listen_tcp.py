@@ -120,8 +120,9 @@ class PatientProtocol(H11Protocol):
         super().__init__(*args, **kwargs)
         self.logger = log
 
-    # asyncio's own signature is wider than any transport it passes
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(  # type: ignore[override]  # asyncio's own is wider than what it passes
+        self, transport: asyncio.Transport
+    ) -> None:
         """Too many are hung up on at once."""
         super().connection_made(transport)
         if len(self.connections) > MOST:

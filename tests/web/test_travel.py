@@ -4,7 +4,7 @@ so."""
 from __future__ import annotations
 
 import re
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 import pytest
 
@@ -13,6 +13,7 @@ from tests.box import Box
 from tests.web.kit import Visitor
 
 DAY = "2026-03-05"
+TODAY = datetime.now().astimezone().date()
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_searches_keep_the_day() -> None:
 
 
 def test_a_page_of_the_past_says_so(box: Box, person: Visitor) -> None:
-    today = date.today().isoformat()  # noqa: DTZ011
+    today = TODAY.isoformat()
     shown = person.get(f"/ui/timeline?at={today}").text
     assert "As it was on" in shown
     assert f'href="/ui/fading?at={today}"' in shown
@@ -58,7 +59,7 @@ def test_nothing_is_changed_in_the_past(other: Box) -> None:
 
     ident = other.remember("The lamp is green.")["id"]
     person = visitor(other)
-    today = date.today().isoformat()  # noqa: DTZ011
+    today = TODAY.isoformat()
     refused = person.post(f"/ui/fading/{ident}/forget?at={today}")
     assert refused.status == 400
     assert "Nothing was changed" in refused.text
@@ -70,7 +71,7 @@ def test_a_day_that_is_none(person: Visitor) -> None:
         answer = person.get(f"/ui/timeline?at={odd}")
         assert 400 <= answer.status < 500, odd
         assert "<script>" not in answer.text.replace("<script src", "")
-    gone = travel.Travel((date.today() + timedelta(days=1)).isoformat(), True, {})  # noqa: DTZ011
+    gone = travel.Travel((TODAY + timedelta(days=1)).isoformat(), True, {})
     assert gone.beside(1) == ""
     assert travel.Travel("HEAD~3", True, {}).beside(-1) == ""
 

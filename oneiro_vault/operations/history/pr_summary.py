@@ -26,7 +26,7 @@ _TOP: Final = 10
 
 def pr_summary(
     house: House,
-    range: str,  # noqa: A002 - the parameter is published
+    range: str,  # noqa: A002  # the parameter is published
     progress: Progress = quiet,
 ) -> answers.PullRequest:
     """What the commits of `range` (BASE..HEAD) change, as tables. Raises InvalidInput for a range

@@ -598,6 +598,5 @@ def _loaded() -> Mapping[str, tuple[re.Pattern[str], ...]]:
                 and issubclass(one, RegexBasedDetector)
                 and one is not RegexBasedDetector
             ):
-                # declared as a property, always a class's list
-                found[str(one.secret_type)] = tuple(one.denylist)  # type: ignore[arg-type]
+                found[str(one.secret_type)] = tuple(one.denylist)  # type: ignore[arg-type]  # a list
     return found

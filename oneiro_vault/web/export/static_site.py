@@ -141,7 +141,7 @@ def _read(lines: Path) -> Iterator[Shown]:
         for text in file:
             found = json.loads(text)
             meta, body, path = found["meta"], found["text"], found["path"]
-            known = memories.of(path, meta, body, lambda: {})  # noqa: PIE807
+            known = memories.of(path, meta, body, dict)
             if found["title"] != known.title:
                 known = memories.of(path, {**meta, "title": found["title"]}, body, dict)
             yield Shown(found["id"], known, found["history"], found["links"], found["attachments"])

@@ -272,7 +272,7 @@ def test_a_certificate_for_another_name(certificate: Path) -> None:
 def test_the_real_connection_checks_certificates(certificate: Path) -> None:
     """The default `connect` trusts the system only; nobody listens on the port it insists on, so it
     is refused either way."""
-    with pytest.raises(OSError):  # noqa: PT011 - the kind depends on who listens at 443 here
+    with pytest.raises(OSError):  # noqa: PT011  # the kind depends on who listens at 443 here
         asyncio.run(client_documents.connect("127.0.0.1", HOST))
 
 

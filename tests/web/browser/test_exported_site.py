@@ -4,6 +4,7 @@ links lead on, and axe has nothing to say."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -48,8 +49,10 @@ def site(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_is_read_from_the_disk(chromium: Browser, site: Path, scheme: str) -> None:
-    context = chromium.new_context(color_scheme=scheme)  # type: ignore[arg-type]
+def test_it_is_read_from_the_disk(
+    chromium: Browser, site: Path, scheme: Literal["light", "dark"]
+) -> None:
+    context = chromium.new_context(color_scheme=scheme)
     opened = Opened(context.new_page())
     opened.watch()
     asked: list[str] = []

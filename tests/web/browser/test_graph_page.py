@@ -77,7 +77,9 @@ def point(page: Page) -> None:
 def test_every_picture_is_accessible(harbour: Box, window: Windows, look: str, query: str) -> None:
     opened = window(harbour, f"/ui/graph{query}", **LOOKS[look])
     page = drawn(opened)
-    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]  # type: ignore[index]
+    size = page.viewport_size
+    assert size
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
     opened.picture(f"graph{query.count('=')}-{look}")
