@@ -46,7 +46,7 @@ def settings_table() -> str:
 
 def settings_guide() -> str:
     """The guide with the table as it has to be."""
-    before, rest = (HELP / "settings.md").read_text("utf-8").split("<!-- settings -->\n")
+    before, rest = (HELP / "reference/settings.md").read_text("utf-8").split("<!-- settings -->\n")
     return (
         f"{before}<!-- settings -->\n{settings_table()}\n<!-- /settings "
         f"-->{rest.split('<!-- /settings -->')[1]}"
@@ -89,9 +89,9 @@ def _command(found: click.Command, name: str) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        (HELP / "settings.md", settings_guide),
-        (HELP / "commands.md", commands_guide),
-        (HELP / "oneiro.1", guides.manual),
+        (HELP / "reference/settings.md", settings_guide),
+        (HELP / "reference/commands.md", commands_guide),
+        (HELP / "reference/oneiro.1", guides.manual),
     ],
 )
 def test_generated_guides_are_current(path: Path, text: object) -> None:
@@ -122,7 +122,7 @@ def test_readme_is_short_and_its_links_lead_somewhere() -> None:
     text = README.read_text("utf-8")
     assert len(text.encode()) <= LONGEST
     assert all((ROOT / target).exists() for target in re.findall(r"\]\(([^):]+)\)", text))
-    assert {f"oneiro_vault/help/{one.name}" for one in HELP.glob("*.md")} <= set(
+    assert {one.relative_to(ROOT).as_posix() for one in HELP.rglob("*.md")} <= set(
         re.findall(r"\]\(([^):]+)\)", text)
     )
 
@@ -131,7 +131,7 @@ def test_readme_is_short_and_its_links_lead_somewhere() -> None:
 def test_readme_commands_run(tmp_path: Path, sealed_env: dict[str, str]) -> None:
     """Every `console` block, in order, in one shell: what a reader would type works."""
     text = README.read_text("utf-8") + "".join(
-        one.read_text("utf-8") for one in sorted(HELP.glob("*.md"))
+        one.read_text("utf-8") for one in sorted(HELP.rglob("*.md"), key=lambda one: one.name)
     )
     blocks = re.findall(r"```console\n(.*?)```", text, re.S)
     lines = [

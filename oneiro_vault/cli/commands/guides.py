@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import click
 
@@ -21,9 +22,19 @@ from oneiro_vault.settings.definitions import in_force, load
 _FOLDER = files("oneiro_vault") / "help"
 
 
+def _guides(folder: Traversable = _FOLDER) -> dict[str, Traversable]:
+    """Topic -> its guide, from the folder and those in it."""
+    found: dict[str, Traversable] = {}
+    for one in folder.iterdir():
+        if one.is_dir():
+            found |= _guides(one)
+        elif one.name.endswith(".md"):
+            found[one.name.removesuffix(".md")] = one
+    return found
+
+
 def _topics(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    names = (one.name for one in _FOLDER.iterdir() if one.name.endswith(".md"))
-    return sorted(name[:-3] for name in names if name.startswith(incomplete))
+    return sorted(name for name in _guides() if name.startswith(incomplete))
 
 
 @command("help")
@@ -34,9 +45,7 @@ def help_(face: Face, topic: str | None, man: bool) -> Output:
     if man:
         text = manual()
         return Output(text.rstrip("\n"), {"schema": 1, "text": text})
-    guides = {
-        one.name.removesuffix(".md"): one for one in _FOLDER.iterdir() if one.name.endswith(".md")
-    }
+    guides = _guides()
     if topic is None:
         titles = {
             name: guides[name].read_text("utf-8").partition("\n")[0].lstrip("# ")
@@ -152,13 +161,9 @@ def manual() -> str:
     page.append(".SH NOTES")
     for part in EPILOG.split("\n\n"):
         page += [".PP", _roff(part)] if part.strip() else []
-    page += [".SH SEE ALSO", _roff("git(1); the guides: " + ", ".join(_guides()))]
+    named = [f"`oneiro help {name}`" for name in sorted(_guides())]
+    page += [".SH SEE ALSO", _roff("git(1); the guides: " + ", ".join(named))]
     return "\n".join(page) + "\n"
-
-
-def _guides() -> list[str]:
-    names = sorted(one.name for one in _FOLDER.iterdir() if one.name.endswith(".md"))
-    return [f"`oneiro help {name[:-3]}`" for name in names]
 
 
 def _section(found: click.Command, name: str) -> list[str]:

@@ -22,7 +22,7 @@ HELP = Path(oneiro_vault.__file__).parent / "help"
 
 def test_guides_are_shown_and_a_wrong_topic_names_the_right_ones(box: Box) -> None:
     topics = box.json("help")["topics"]
-    assert topics.keys() == {one.stem for one in HELP.glob("*.md")}
+    assert topics.keys() == {one.stem for one in HELP.rglob("*.md")}
     assert box.ok("help", "sync").startswith("# ")
     done = box("help", "nothing")
     assert (done.returncode, b"sync" in done.stderr) == (3, True)
