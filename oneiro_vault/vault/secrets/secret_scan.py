@@ -598,5 +598,6 @@ def _loaded() -> Mapping[str, tuple[re.Pattern[str], ...]]:
                 and issubclass(one, RegexBasedDetector)
                 and one is not RegexBasedDetector
             ):
-                found[str(one.secret_type)] = tuple(one.denylist)  # type: ignore[arg-type]  # a list
+                # It says `property` where it is a list.
+                found[str(one.secret_type)] = tuple(one.denylist)  # type: ignore[arg-type]
     return found
