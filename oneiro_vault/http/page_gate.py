@@ -190,7 +190,7 @@ class PageGate:
 
     def _form(self, failed: str) -> Response:
         shown: Mapping[str, object] = {"failed": failed, "network": True}
-        return HTMLResponse(templating.rendered("login.html", shown))
+        return HTMLResponse(templating.rendered("frame/login.html", shown))
 
 
 def _cookie(base: str) -> str:

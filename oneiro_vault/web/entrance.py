@@ -42,7 +42,9 @@ class Entrance:
         """The code stands behind the # of the address, which no server and no log ever sees; a
         script posts it, or a person types it."""
         failed = "spent" in request.query_params
-        return HTMLResponse(templating.rendered("login.html", {"failed": failed, "network": False}))
+        return HTMLResponse(
+            templating.rendered("frame/login.html", {"failed": failed, "network": False})
+        )
 
     async def enter(self, request: Request) -> Response:
         """A code for a session."""

@@ -174,9 +174,9 @@ class Page:
     def trouble(self, error: OneiroError) -> Response:
         """One of our errors for the person who reads it. htmx shows only what succeeded."""
         if isinstance(error, BeforeHistory) and self.at and not self.fragment:
-            return self.html("before.html", error=error)
+            return self.html("frame/before.html", error=error)
         status = 200 if self.fragment else error.http_status
-        template = "part_error.html" if self.fragment else "error.html"
+        template = "frame/part_error.html" if self.fragment else "frame/error.html"
         return self.html(template, status, error=error)
 
     def _theme(self) -> str:

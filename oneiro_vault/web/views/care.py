@@ -36,7 +36,7 @@ async def flags(page: Page) -> Response:
 async def _flags(page: Page, notice: str = "") -> Response:
     most = page.number("n", MOST, 1, 10_000)
     found = await page.ops.flagged(limit=most)
-    name = "flags_part.html" if page.fragment else "flags.html"
+    name = "care/flags_part.html" if page.fragment else "care/flags.html"
     rows = await _asked(page, found["results"])
     return page.html(
         name, notice=notice, rows=rows, total=found["total"], left=found["total"] - len(rows)
@@ -98,7 +98,7 @@ async def health(page: Page) -> Response:
         page.ops.review(),
     )
     return page.html(
-        "health_part.html" if page.fragment else "health.html",
+        "care/health_part.html" if page.fragment else "care/health.html",
         now=found,
         schedule=schedule,
         troubles=list(_troubles(found)),
@@ -139,7 +139,7 @@ def _findings(page: Page, found: answers.Diagnosis) -> Response:
     told = [one for one in found["problems"] if not one.get("verbose")]
     told.sort(key=lambda one: (one["fixed"], _LEVELS.index(one["level"])))
     return page.html(
-        "health_doctor.html" if page.fragment else "health_doctor_page.html",
+        "care/doctor_part.html" if page.fragment else "care/doctor.html",
         found=told,
         versions=found["versions"],
     )

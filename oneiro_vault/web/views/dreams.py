@@ -113,7 +113,7 @@ async def _one(page: Page, run: str, notice: str = "") -> Response:
 
 
 def _shown(page: Page, notice: str, **context: Any) -> Response:
-    name = "dreams_part.html" if page.fragment else "dreams.html"
+    name = "dreams/nights_part.html" if page.fragment else "dreams/nights.html"
     return page.html(name, notice=notice, does=DOES, **context)
 
 
@@ -159,7 +159,7 @@ async def _proposals(page: Page, notice: str = "") -> Response:
     found = await page.ops.review()
     kinds = Counter((row["loop"], row["op"]) for row in found["proposals"])
     return page.html(
-        "dreams_review_part.html" if page.fragment else "dreams_review.html",
+        "dreams/review_part.html" if page.fragment else "dreams/review.html",
         notice=notice,
         rows=[_card(row, kinds[row["loop"], row["op"]]) for row in found["proposals"]],
         total=found["total"],
@@ -262,9 +262,9 @@ def _refused(
     card = _card(row)
     card = card._replace(body=fields.get("body", card.body), trouble=error)
     if page.fragment:
-        return page.html("dreams_card.html", card=card, does=DOES)
+        return page.html("dreams/card.html", card=card, does=DOES)
     status = error.http_status
-    return page.html("dreams_review.html", status, rows=[card], total=1, does=DOES)
+    return page.html("dreams/review.html", status, rows=[card], total=1, does=DOES)
 
 
 def _settled(
@@ -278,7 +278,7 @@ def _settled(
     if not page.fragment:
         return page.see("/ui/dreams/review")
     return page.html(
-        "dreams_settled.html", row=row, what=what, left=left, commit=commit, reason=reason
+        "dreams/settled.html", row=row, what=what, left=left, commit=commit, reason=reason
     )
 
 

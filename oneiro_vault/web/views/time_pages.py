@@ -118,7 +118,7 @@ async def timeline(page: Page) -> Response:
         for day, rows in groupby(found["results"], key=lambda row: row["created"][:10])
     ]
     return page.html(
-        "timeline.html",
+        "time/timeline.html",
         found=found,
         chart=_chart(bars) if len(bars) > 1 else None,
         days=days,
@@ -199,7 +199,7 @@ async def changed(page: Page) -> Response:
         before=(first - timedelta(days=1)).isoformat(),
         after=None if after >= today else after.isoformat(),
     )
-    template = "part_changed_then.html" if page.fragment else "changed_then.html"
+    template = "time/part_changed.html" if page.fragment else "time/changed.html"
     return page.html(template, found=found, within=within, name=_trail(page, within)[1:], most=ROWS)
 
 
@@ -226,7 +226,7 @@ async def fading(page: Page) -> Response:
     now = until - timedelta(days=days)
     rows = [(row, _curve(row, found["threshold"], now)) for row in found["results"]]
     return page.html(
-        "fading.html",
+        "time/fading.html",
         found=found,
         groups=[
             (name, list(some))
@@ -319,7 +319,7 @@ async def restore(page: Page) -> Response:
 
 def _done(page: Page, said: Mapping[str, Any]) -> Response:
     if page.fragment:
-        return page.html("fading_done.html", said=said)
+        return page.html("time/fading_done.html", said=said)
     return page.see("/ui/fading")
 
 
