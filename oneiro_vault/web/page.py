@@ -144,9 +144,11 @@ class Page:
         return {name: str(value).replace("\r\n", "\n") for name, value in fields.items()}
 
     def html(
-        self, template: str, status: int = 200, notice: str = "", **context: object
+        self, template: str, status: int = 200, notice: str = "", block: str = "", **context: object
     ) -> Response:
-        """A page, or a part of one; with a part, the open page says `notice` for a while."""
+        """A page. Where the browser wants a part of it: its block `part` alone, if it has one, and
+        the open page says `notice` for a while. With `block` that one alone, whoever asks."""
+        block = block or ("part" if self.fragment else "")
         shared = {
             "path": self.path,
             "vault": self.site.name,
@@ -157,7 +159,7 @@ class Page:
         }
 
         def draw() -> Response:
-            text = templating.rendered(template, {**shared, **context})
+            text = templating.rendered(template, {**shared, **context}, block)
             if notice and self.fragment:
                 said = Markup('<p hx-swap-oob="innerHTML:#notice">{}</p>').format(notice)
                 text += str(said)
@@ -176,8 +178,7 @@ class Page:
         if isinstance(error, BeforeHistory) and self.at and not self.fragment:
             return self.html("frame/before.html", error=error)
         status = 200 if self.fragment else error.http_status
-        template = "frame/part_error.html" if self.fragment else "frame/error.html"
-        return self.html(template, status, error=error)
+        return self.html("frame/error.html", status, error=error)
 
     def _theme(self) -> str:
         chosen = self.request.cookies.get("oneiro-theme", "")

@@ -121,6 +121,9 @@ def environment() -> Environment:
     return made
 
 
-def rendered(template: str, context: Mapping[str, object]) -> str:
-    """A template of this package with its values."""
-    return environment().get_template(template).render(context)
+def rendered(template: str, context: Mapping[str, object], block: str = "") -> str:
+    """A template of this package with its values; of one with a `block` of that name it alone,
+    which imports for itself what it uses."""
+    found = environment().get_template(template)
+    made = found.blocks.get(block)
+    return "".join(made(found.new_context(dict(context)))) if made else found.render(context)

@@ -200,13 +200,8 @@ async def history(page: Page) -> Response:
         moment = await _moment(page, page.named("id"))
         found["versions"] = _by(found["versions"], moment)
     told = await asyncio.to_thread(_steps, found["versions"])
-    template = (
-        "memory/part_history.html"
-        if page.fragment and not page.asked("from")
-        else "memory/history.html"
-    )
     return page.html(
-        template,
+        "memory/history.html",
         found=found,
         versions=told,
         count=len(told),

@@ -44,6 +44,7 @@ def _form(
         "memory/edit.html",
         200 if trouble is None or page.fragment else trouble.http_status,
         memory=shown,
+        changed=False,
         body=body,
         title=title,
         reason=reason,
@@ -56,9 +57,8 @@ def _form(
 async def changed(page: Page) -> Response:
     """For a form in use: was the memory changed since?"""
     shown = await page.ops.show(id=page.named("id"), passive=True)
-    return page.html(
-        "memory/part_changed.html", changed=_hash(shown["body"]) != page.asked("words")
-    )
+    different = _hash(shown["body"]) != page.asked("words")
+    return page.html("memory/edit.html", block="changed", changed=different)
 
 
 async def save(page: Page) -> Response:

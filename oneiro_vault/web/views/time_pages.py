@@ -199,8 +199,9 @@ async def changed(page: Page) -> Response:
         before=(first - timedelta(days=1)).isoformat(),
         after=None if after >= today else after.isoformat(),
     )
-    template = "time/part_changed.html" if page.fragment else "time/changed.html"
-    return page.html(template, found=found, within=within, name=_trail(page, within)[1:], most=ROWS)
+    return page.html(
+        "time/changed.html", found=found, within=within, name=_trail(page, within)[1:], most=ROWS
+    )
 
 
 def _last_day(within: str) -> date:
