@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from oneiro_vault.web.notes import body_html
-from oneiro_vault.web.views.wording import JUDGES, KINDS
+from oneiro_vault.web.views import wording
 
 STATIC: Final = "/ui/static"
 TYPES: Final[Mapping[str, str]] = {
@@ -86,17 +86,6 @@ def ids(text: object) -> Markup:
     )
 
 
-def called(kind: str) -> str:
-    """A type of memory in a reader's word."""
-    return KINDS.get(kind, kind)
-
-
-def judged(judge: str) -> str:
-    """`judged by rules`; "" where nobody can say."""
-    who = JUDGES.get(judge, judge)
-    return f"judged by {who}" if who else ""
-
-
 def cost(text: str) -> str:
     """What a run's report says of its cost, without what was none."""
     parts = [one.strip() for one in text.rstrip(".").split(";")]
@@ -116,8 +105,9 @@ def environment() -> Environment:
     )
     made.filters["note"] = body_html
     made.filters |= {"moment": moment, "count": count, "plain": plain, "ids": ids, "cost": cost}
-    made.filters |= {"called": called, "judged": judged}
-    made.globals |= {"asset": address}
+    made.filters |= {"called": wording.called, "colour": wording.colour}
+    made.filters |= {"stands": wording.stands, "judged": wording.judged}
+    made.globals |= {"asset": address, "wording": wording}
     return made
 
 

@@ -76,7 +76,6 @@ async def memory(page: Page) -> Response:
         heir=_heir(shown),
         done=_DONE.get(page.asked("done"), ""),
         commit=page.asked("commit"),
-        wording=wording,
     )
 
 
@@ -142,7 +141,6 @@ async def _gone(page: Page, ident: str, error: NotFound) -> Response:
         gone=found["versions"][0],
         body=await asyncio.to_thread(_body, last["body"], found["id"]),
         done=_DONE.get(page.asked("done"), ""),
-        wording=wording,
     )
 
 
@@ -176,7 +174,6 @@ async def _then(page: Page, ident: str, moment: str) -> Response:
         other=None if there or not others else others[-1],
         body=await asyncio.to_thread(_body, then["body"], found["id"]) if then and there else "",
         changes=await asyncio.to_thread(_since, found, then),
-        wording=wording,
     )
 
 
@@ -206,7 +203,6 @@ async def history(page: Page) -> Response:
         versions=told,
         count=len(told),
         compared=await asyncio.to_thread(_compared, page, found["versions"]),
-        wording=wording,
     )
 
 

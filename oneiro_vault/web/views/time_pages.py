@@ -13,13 +13,12 @@ from starlette.responses import Response
 
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.web.page import PART, Handler, Page
+from oneiro_vault.web.views.wording import COLOURED, colour
 
 ROWS: Final = 50
 """Memories of one part of a list."""
 HORIZONS: Final = (7, 30, 90, 365)
 """Days ahead that Fading offers."""
-_KINDS: Final = ("semantic", "episodic", "procedure", "principle", "entity", "orientation")
-"""Types that have a colour of their own, in the order in which bars are built of them."""
 _LOWEST: Final = 4
 """What a chart reaches up to at least: one of one would fill it."""
 _CURVE: Final = 24
@@ -76,7 +75,7 @@ def _bar(to: str, name: str, tick: str, types: Mapping[str, int], top: int) -> B
     reached = 0.0
     for kind in sorted(types, key=_order):
         height = 100 * types[kind] / top
-        pieces.append(Piece(_kind(kind), round(100 - reached - height, 3), round(height, 3)))
+        pieces.append(Piece(colour(kind), round(100 - reached - height, 3), round(height, 3)))
         reached += height
     return Bar(to, name, sum(types.values()), pieces, tick)
 
@@ -88,12 +87,8 @@ def _round_up(number: int) -> int:
     return next((step for step in steps if step >= number), 10 * size)
 
 
-def _kind(kind: str) -> str:
-    return kind if kind in _KINDS else "other"
-
-
 def _order(kind: str) -> tuple[int, str]:
-    return (_KINDS.index(kind) if kind in _KINDS else len(_KINDS), kind)
+    return (COLOURED.index(kind) if kind in COLOURED else len(COLOURED), kind)
 
 
 # -- timeline
