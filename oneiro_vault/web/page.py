@@ -39,6 +39,8 @@ NAVIGATION: Final = (
 """Address, name and key of each page."""
 PART: Final = "part"
 """In a query: which part of a list is shown."""
+ROWS: Final = 50
+"""Rows of one part of a list."""
 
 
 @dataclass
@@ -128,6 +130,11 @@ class Page:
         found = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else default
         return max(least, min(most, found))
 
+    @property
+    def part(self) -> int:
+        """Which part of a list is asked for, from 0."""
+        return self.number(PART, 0, 0, 10**6)
+
     def named(self, name: str) -> str:
         """A part of the address."""
         return str(self.request.path_params[name])
@@ -140,7 +147,7 @@ class Page:
         except HTTPException as error:
             raise InvalidInput(f"this form cannot be read: {error.detail}", kept=KEPT) from error
         if any(not isinstance(value, str) for value in fields.values()):
-            raise InvalidInput("a form of this page has no files", kept="Nothing was changed.")
+            raise InvalidInput("a form of this page has no files", kept=KEPT)
         return {name: str(value).replace("\r\n", "\n") for name, value in fields.items()}
 
     def html(
@@ -150,6 +157,7 @@ class Page:
         the open page says `notice` for a while. With `block` that one alone, whoever asks."""
         block = block or ("part" if self.fragment else "")
         shared = {
+            "page": self,
             "path": self.path,
             "vault": self.site.name,
             "navigation": NAVIGATION,

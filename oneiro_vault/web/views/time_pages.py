@@ -12,11 +12,9 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from oneiro_vault.errors import InvalidInput
-from oneiro_vault.web.page import PART, Handler, Page
+from oneiro_vault.web.page import ROWS, Handler, Page
 from oneiro_vault.web.views.wording import COLOURED, colour
 
-ROWS: Final = 50
-"""Memories of one part of a list."""
 HORIZONS: Final = (7, 30, 90, 365)
 """Days ahead that Fading offers."""
 _LOWEST: Final = 4
@@ -97,9 +95,9 @@ def _order(kind: str) -> tuple[int, str]:
 async def timeline(page: Page) -> Response:
     """The chart of a span, and the memories in it."""
     within, kind = page.asked("in").strip(), page.asked("kind")
-    part = page.number(PART, 0, 0, 10**6)
+    behind = page.part * ROWS
     found = await page.ops.timeline(
-        within=within or None, type=kind, limit=ROWS, offset=part * ROWS, as_of=page.as_of
+        within=within or None, type=kind, limit=ROWS, offset=behind, as_of=page.as_of
     )
     bars = [
         (
@@ -122,9 +120,7 @@ async def timeline(page: Page) -> Response:
         around=_around(page, within),
         closed=_first_day(within) is not None,
         kind=kind,
-        part=part,
-        many=math.ceil(found["total"] / ROWS),
-        page=page,
+        behind=behind,
     )
 
 
@@ -214,9 +210,9 @@ async def fading(page: Page) -> Response:
     """What leaves passive recall soon, or has."""
     days = page.number("days", 30, 1, 3650)
     kind, gone = page.asked("kind"), page.asked("show") == "gone"
-    part = page.number(PART, 0, 0, 10**6)
+    behind = page.part * ROWS
     found = await page.ops.fading(
-        days=days, type=kind, gone=gone, limit=ROWS, offset=part * ROWS, as_of=page.as_of
+        days=days, type=kind, gone=gone, limit=ROWS, offset=behind, as_of=page.as_of
     )
     until = datetime.fromisoformat(found["until"])
     now = until - timedelta(days=days)
@@ -233,9 +229,7 @@ async def fading(page: Page) -> Response:
         horizons=HORIZONS,
         kind=kind,
         gone=gone,
-        part=part,
-        many=math.ceil(found["total"] / ROWS),
-        page=page,
+        behind=behind,
     )
 
 
