@@ -24,7 +24,7 @@ from oneiro_vault.web.export import graph_picture
 from oneiro_vault.web.views import wording
 
 LINES: Final = "memories.jsonl"
-STYLES: Final = ("style.css", "kinds.css", "memory.css", "site.css")
+STYLES: Final = ("style.css", "memory.css", "site.css")
 _OWN: Final = (*STYLES, "site.js", "icon.svg")
 _GO: Final = re.compile(r'<a href="/ui/go\?([^"]*)"([^>]*)>(.*?)</a>', re.S)
 _PICTURE: Final = re.compile(r'<img src="/ui/picture/[^"/]*/([0-9a-f]{64})"')
