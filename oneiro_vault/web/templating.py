@@ -17,10 +17,10 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from oneiro_vault.web.guard import STATIC
 from oneiro_vault.web.notes import body_html
 from oneiro_vault.web.views import wording
 
-STATIC: Final = "/ui/static"
 TYPES: Final[Mapping[str, str]] = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
@@ -51,7 +51,7 @@ def _htmx() -> Traversable:
 @cache
 def address(name: str) -> str:
     """Where a browser finds an asset; another content has another address."""
-    return f"{STATIC}/{hashlib.sha256(asset(name)).hexdigest()[:12]}/{name}"
+    return f"{STATIC}{hashlib.sha256(asset(name)).hexdigest()[:12]}/{name}"
 
 
 def moment(value: object, date_only: bool = False, absolute: bool = False) -> Markup:

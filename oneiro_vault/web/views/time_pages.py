@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.web.page import ROWS, Handler, Page
+from oneiro_vault.web.travel import this_day
 from oneiro_vault.web.views.wording import COLOURED, colour
 
 HORIZONS: Final = (7, 30, 90, 365)
@@ -185,10 +186,9 @@ async def changed(page: Page) -> Response:
             "what changed is told of a year, a month or a day", hint="Write it like 2026-03."
         )
     after = _last_day(within)
-    today = datetime.now().astimezone().date()
     found = await page.ops.diff(
         before=(first - timedelta(days=1)).isoformat(),
-        after=None if after >= today else after.isoformat(),
+        after=None if after >= this_day() else after.isoformat(),
     )
     return page.html(
         "time/changed.html", found=found, within=within, name=_trail(page, within)[1:], most=ROWS
