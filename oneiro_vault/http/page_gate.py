@@ -4,21 +4,20 @@ looking only, since nobody who comes over a network is the user."""
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import Headers
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from oneiro_vault.app import Access
 from oneiro_vault.core.principal import READ, Caller
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.errors import OneiroError
+from oneiro_vault.http.auth.access_tokens import digest, mint
 from oneiro_vault.http.middleware import FORM, LONGEST_HEAD, SMALL
 from oneiro_vault.http.network_request import (
     Names,
@@ -29,15 +28,14 @@ from oneiro_vault.http.network_request import (
     unavailable,
     whole,
 )
-from oneiro_vault.web import templating
-from oneiro_vault.web.guard import cookie_of, own_page, with_headers
+from oneiro_vault.web.entrance import login_form
+from oneiro_vault.web.guard import READING, STATIC, cookie_of, own_page, with_headers
 
 SESSION_SECONDS: Final = 3600.0
 """Since the last look."""
 MOST: Final = 256
 """Sessions at once; the oldest goes."""
 LOGIN: Final = "login"
-_READING: Final = frozenset({"GET", "HEAD"})
 _HERE: Final = frozenset({"/ui/session", "/ui/leave", "/ui/theme"})
 """What a POST may go to."""
 
@@ -88,7 +86,7 @@ class PageGate:
             answer = unavailable(error).response()
         with self.life.request():
             await (answer or self.pages)(scope, receive, with_headers(noting))
-        if caller is not None and not scope["path"].startswith("/ui/static/"):
+        if caller is not None and not scope["path"].startswith(STATIC):
             took: dict[str, str | int] = {"ms": round(1000 * (self.clock() - began))}
             took["from"] = self.names.address(scope, headers)
             self.access.audit.write(caller.name, f"{scope['method']} /ui", status, about=(), **took)
@@ -104,11 +102,12 @@ class PageGate:
             text = f"A head has at most {LONGEST_HEAD} bytes."
             raise RefusedError(431, "headers_too_large", text, {"Connection": "close"})
         base, path = self.names.check(scope, headers), scope["path"]
-        if scope["method"] not in _READING:
+        if scope["method"] not in READING:
             return await self._post(scope, headers, receive, base)
         if path == "/ui/login":
-            return self._form("failed" if b"failed" in scope["query_string"] else ""), receive
-        if path.startswith("/ui/static/"):
+            failed = b"failed" in scope["query_string"]
+            return login_form(failed, network=True), receive
+        if path.startswith(STATIC):
             return None, receive
         if caller is None:
             return RedirectResponse("/ui/login", 303), receive
@@ -127,7 +126,7 @@ class PageGate:
             raise RefusedError(403, "read_only", text)
         declared(headers, SMALL)
         if scope["path"] == "/ui/leave":
-            self._sessions.pop(_hash(cookie_of(headers, _cookie(base))), None)
+            self._sessions.pop(digest(cookie_of(headers, _cookie(base))), None)
             return RedirectResponse("/ui/login", 303), receive
         if headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
             raise RefusedError(415, "unsupported_media_type", f"The body must be {FORM}.")
@@ -146,10 +145,11 @@ class PageGate:
             self.access.audit.write("nobody", "login", "failed", **{"from": address})
             return RedirectResponse("/ui/login?failed", 303)
         self.access.audit.write(caller.name, "login", "ok", **{"from": address})
-        session = secrets.token_urlsafe(32)
+        session = mint()
         for old in list(self._sessions)[: 1 - MOST]:
             self._sessions.pop(old, None)
-        self._sessions[_hash(session)] = self._begun(caller)
+        ends = self.clock() + SESSION_SECONDS
+        self._sessions[digest(session)] = Session(caller, ends, self.access.login.mark)
         answer = RedirectResponse("/ui/", 303)
         secure = base.startswith("https:")
         answer.set_cookie(
@@ -167,13 +167,10 @@ class PageGate:
         right = await asyncio.to_thread(self.access.login.check, secret, address)
         return Caller("model", "reader", LOGIN) if right else None
 
-    def _begun(self, caller: Caller) -> Session:
-        return Session(caller, self.clock() + SESSION_SECONDS, self.access.login.mark)
-
     def _caller(self, headers: Headers) -> Caller | None:
         """Who looks, if they still may: a key that was revoked, and another password, end it."""
         for secure in (True, False):
-            name = _hash(cookie_of(headers, _cookie("https:" if secure else "http:")))
+            name = digest(cookie_of(headers, _cookie("https:" if secure else "http:")))
             found = self._sessions.get(name)
             if found is None:
                 continue
@@ -183,19 +180,11 @@ class PageGate:
                 else self.access.holds(found.caller)
             )
             if found.ends > self.clock() and holds:
-                self._sessions[name] = self._begun(found.caller)._replace(mark=found.mark)
+                self._sessions[name] = found._replace(ends=self.clock() + SESSION_SECONDS)
                 return found.caller
             self._sessions.pop(name, None)
         return None
 
-    def _form(self, failed: str) -> Response:
-        shown: Mapping[str, object] = {"failed": failed, "network": True}
-        return HTMLResponse(templating.rendered("login.html", shown))
-
 
 def _cookie(base: str) -> str:
     return "__Host-oneiro-page" if base.startswith("https:") else "oneiro-page"
-
-
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

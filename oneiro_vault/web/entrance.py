@@ -19,6 +19,13 @@ FOR_EVER: Final = "public, max-age=31536000, immutable"
 _THEMES: Final = ("light", "dark")
 
 
+def login_form(failed: bool, *, network: bool) -> Response:
+    """The page at which somebody comes in, by a code of this machine or over a `network`; `failed`:
+    what they gave was none."""
+    shown = {"failed": failed, "network": network}
+    return HTMLResponse(templating.rendered("frame/login.html", shown))
+
+
 @dataclass
 class Entrance:
     """`guard` knows the cookie's name and the sessions."""
@@ -41,8 +48,7 @@ class Entrance:
     async def login(self, request: Request) -> Response:
         """The code stands behind the # of the address, which no server and no log ever sees; a
         script posts it, or a person types it."""
-        failed = "spent" in request.query_params
-        return HTMLResponse(templating.rendered("login.html", {"failed": failed, "network": False}))
+        return login_form("spent" in request.query_params, network=False)
 
     async def enter(self, request: Request) -> Response:
         """A code for a session."""

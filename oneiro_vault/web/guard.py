@@ -38,12 +38,14 @@ HEADERS: Final[Mapping[str, str]] = {
     "Cache-Control": "no-store",
 }
 """Of every answer that does not say otherwise. No CORS header anywhere."""
+READING: Final = frozenset({"GET", "HEAD"})
+"""Methods that change nothing."""
 STATIC: Final = "/ui/static/"
+"""Where the pages' own files lie."""
 OPEN: Final = frozenset(("/ui/login", "/ui/session"))
 """What somebody without a session may ask for besides; none of it says anything of the vault."""
 LARGEST: Final = 4_000_000
 """Bytes of a form."""
-_READING: Final = frozenset({"GET", "HEAD"})
 _CLOSED: Final = "The page is not open any more: run `oneiro ui` again. Nothing was changed."
 
 
@@ -74,7 +76,7 @@ class Guard:
         method, path = scope["method"], scope["path"]
         if headers.get("host", "") not in self._hosts():
             return PlainTextResponse("This server is not known by that name.", 421)
-        if method not in _READING and method != "POST":
+        if method not in READING and method != "POST":
             return PlainTextResponse("Only GET and POST.", 405, {"Allow": "GET, HEAD, POST"})
         if method == "POST" and not own_page(headers, f"http://{headers['host']}"):
             return PlainTextResponse("Only its own pages may change the vault.", 403)

@@ -39,6 +39,8 @@ NAVIGATION: Final = (
 """Address, name and key of each page."""
 PART: Final = "part"
 """In a query: which part of a list is shown."""
+ROWS: Final = 50
+"""Rows of one part of a list."""
 
 
 @dataclass
@@ -128,6 +130,11 @@ class Page:
         found = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else default
         return max(least, min(most, found))
 
+    @property
+    def part(self) -> int:
+        """Which part of a list is asked for, from 0."""
+        return self.number(PART, 0, 0, 10**6)
+
     def named(self, name: str) -> str:
         """A part of the address."""
         return str(self.request.path_params[name])
@@ -140,14 +147,17 @@ class Page:
         except HTTPException as error:
             raise InvalidInput(f"this form cannot be read: {error.detail}", kept=KEPT) from error
         if any(not isinstance(value, str) for value in fields.values()):
-            raise InvalidInput("a form of this page has no files", kept="Nothing was changed.")
+            raise InvalidInput("a form of this page has no files", kept=KEPT)
         return {name: str(value).replace("\r\n", "\n") for name, value in fields.items()}
 
     def html(
-        self, template: str, status: int = 200, notice: str = "", **context: object
+        self, template: str, status: int = 200, notice: str = "", block: str = "", **context: object
     ) -> Response:
-        """A page, or a part of one; with a part, the open page says `notice` for a while."""
+        """A page. Where the browser wants a part of it: its block `part` alone, if it has one, and
+        the open page says `notice` for a while. With `block` that one alone, whoever asks."""
+        block = block or ("part" if self.fragment else "")
         shared = {
+            "page": self,
             "path": self.path,
             "vault": self.site.name,
             "navigation": NAVIGATION,
@@ -157,7 +167,7 @@ class Page:
         }
 
         def draw() -> Response:
-            text = templating.rendered(template, {**shared, **context})
+            text = templating.rendered(template, {**shared, **context}, block)
             if notice and self.fragment:
                 said = Markup('<p hx-swap-oob="innerHTML:#notice">{}</p>').format(notice)
                 text += str(said)
@@ -174,10 +184,9 @@ class Page:
     def trouble(self, error: OneiroError) -> Response:
         """One of our errors for the person who reads it. htmx shows only what succeeded."""
         if isinstance(error, BeforeHistory) and self.at and not self.fragment:
-            return self.html("before.html", error=error)
+            return self.html("frame/before.html", error=error)
         status = 200 if self.fragment else error.http_status
-        template = "part_error.html" if self.fragment else "error.html"
-        return self.html(template, status, error=error)
+        return self.html("frame/error.html", status, error=error)
 
     def _theme(self) -> str:
         chosen = self.request.cookies.get("oneiro-theme", "")

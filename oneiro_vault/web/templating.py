@@ -17,10 +17,10 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from oneiro_vault.web.guard import STATIC
 from oneiro_vault.web.notes import body_html
-from oneiro_vault.web.views.wording import JUDGES, KINDS
+from oneiro_vault.web.views import wording
 
-STATIC: Final = "/ui/static"
 TYPES: Final[Mapping[str, str]] = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
@@ -51,7 +51,7 @@ def _htmx() -> Traversable:
 @cache
 def address(name: str) -> str:
     """Where a browser finds an asset; another content has another address."""
-    return f"{STATIC}/{hashlib.sha256(asset(name)).hexdigest()[:12]}/{name}"
+    return f"{STATIC}{hashlib.sha256(asset(name)).hexdigest()[:12]}/{name}"
 
 
 def moment(value: object, date_only: bool = False, absolute: bool = False) -> Markup:
@@ -86,17 +86,6 @@ def ids(text: object) -> Markup:
     )
 
 
-def called(kind: str) -> str:
-    """A type of memory in a reader's word."""
-    return KINDS.get(kind, kind)
-
-
-def judged(judge: str) -> str:
-    """`judged by rules`; "" where nobody can say."""
-    who = JUDGES.get(judge, judge)
-    return f"judged by {who}" if who else ""
-
-
 def cost(text: str) -> str:
     """What a run's report says of its cost, without what was none."""
     parts = [one.strip() for one in text.rstrip(".").split(";")]
@@ -116,11 +105,15 @@ def environment() -> Environment:
     )
     made.filters["note"] = body_html
     made.filters |= {"moment": moment, "count": count, "plain": plain, "ids": ids, "cost": cost}
-    made.filters |= {"called": called, "judged": judged}
-    made.globals |= {"asset": address}
+    made.filters |= {"called": wording.called, "colour": wording.colour}
+    made.filters |= {"stands": wording.stands, "judged": wording.judged}
+    made.globals |= {"asset": address, "wording": wording}
     return made
 
 
-def rendered(template: str, context: Mapping[str, object]) -> str:
-    """A template of this package with its values."""
-    return environment().get_template(template).render(context)
+def rendered(template: str, context: Mapping[str, object], block: str = "") -> str:
+    """A template of this package with its values; of one with a `block` of that name it alone,
+    which imports for itself what it uses."""
+    found = environment().get_template(template)
+    made = found.blocks.get(block)
+    return "".join(made(found.new_context(dict(context)))) if made else found.render(context)

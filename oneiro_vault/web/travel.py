@@ -51,7 +51,7 @@ class Travel:
     @property
     def latest(self) -> str:
         """The last day that can be asked for."""
-        return _today().isoformat()
+        return this_day().isoformat()
 
     def beside(self, days: int) -> str:
         """The query so many days later; "" where there is no such day to look at."""
@@ -60,12 +60,13 @@ class Travel:
             there = day + timedelta(days=days) if day else None
         except OverflowError:  # the calendar ends there
             return ""
-        if there is None or there > _today():
+        if there is None or there > this_day():
             return ""
         return f"?{urlencode({**self.fields, AT: there.isoformat()})}"
 
 
-def _today() -> date:
+def this_day() -> date:
+    """Where the vault's owner is."""
     return datetime.now().astimezone().date()
 
 

@@ -10,6 +10,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from oneiro_vault.web.views.wording import colour
+
 MOST: Final = 240
 """Memories in the picture: those with the most links."""
 _STEPS: Final = 120
@@ -18,7 +20,6 @@ _HIGH: Final = 720
 _LABELS: Final = 40
 """Names that are written beside their memories, of those with more than one link; the others are
 told when one points at them."""
-_KINDS: Final = frozenset("semantic episodic procedure principle entity orientation".split())
 
 
 class Dot(NamedTuple):
@@ -56,7 +57,7 @@ def picture(dots: Mapping[str, Dot], links: Collection[tuple[str, str]]) -> str:
 
 
 def _dot(dot: Dot, links: int, spot: npt.NDArray[np.float64], named: bool) -> str:
-    kind = dot.type if dot.type in _KINDS else "other"
+    kind = colour(dot.type)
     size = min(4 + links**0.5 * 2, 22)
     title = escape(" ".join(dot.title.split()))
     short = title if len(dot.title) <= 28 else escape(" ".join(dot.title.split())[:27]) + "…"

@@ -24,7 +24,7 @@ from oneiro_vault.web.export import graph_picture
 from oneiro_vault.web.views import wording
 
 LINES: Final = "memories.jsonl"
-STYLES: Final = ("style.css", "kinds.css", "memory.css", "site.css")
+STYLES: Final = ("style.css", "memory.css", "site.css")
 _OWN: Final = (*STYLES, "site.js", "icon.svg")
 _GO: Final = re.compile(r'<a href="/ui/go\?([^"]*)"([^>]*)>(.*?)</a>', re.S)
 _PICTURE: Final = re.compile(r'<img src="/ui/picture/[^"/]*/([0-9a-f]{64})"')
@@ -70,13 +70,13 @@ class Shown:
     @property
     def kind(self) -> str:
         """What its type is called."""
-        return wording.KINDS.get(self.known.type, self.known.type)
+        return wording.called(self.known.type)
 
     @property
     def status(self) -> str:
         """How it stands, "" where it holds."""
         status = self.known.status
-        return "" if status == "active" else wording.STATUS.get(status, status)
+        return "" if status == "active" else wording.stands(status)
 
 
 @dataclass
@@ -186,7 +186,7 @@ def _body(one: Shown, book: Book) -> Markup:
 def _lists(book: Book) -> Iterator[tuple[str, str]]:
     kinds = dict(sorted(book.grouped(lambda one: one.known.type).items()))
     months = book.grouped(lambda one: one.month)
-    counts = [(name, wording.KINDS.get(name, name), len(some)) for name, some in kinds.items()]
+    counts = [(name, wording.called(name), len(some)) for name, some in kinds.items()]
     first = [one for one in kinds.get("orientation", []) if one.known.status == "active"]
     yield "index.html", _page(
         "index", book, "", "",
@@ -194,7 +194,7 @@ def _lists(book: Book) -> Iterator[tuple[str, str]]:
         months=[(month, len(some)) for month, some in sorted(months.items(), reverse=True)],
     )  # fmt: skip
     for name, some in kinds.items():
-        title = wording.KINDS.get(name, name).capitalize()
+        title = wording.called(name).capitalize()
         yield f"kind/{_file(name)}.html", _page("list", book, title, "../", rows=some)
     for month, some in months.items():
         title = month or "Undated"

@@ -28,18 +28,17 @@ class Asked(NamedTuple):
     others: list[answers.FullMemory]
 
 
-async def flags(page: Page) -> Response:
+async def flags(page: Page, notice: str = "") -> Response:
     """Every memory with an open question, and what it is about."""
-    return await _flags(page)
-
-
-async def _flags(page: Page, notice: str = "") -> Response:
     most = page.number("n", MOST, 1, 10_000)
     found = await page.ops.flagged(limit=most)
-    name = "flags_part.html" if page.fragment else "flags.html"
     rows = await _asked(page, found["results"])
     return page.html(
-        name, notice=notice, rows=rows, total=found["total"], left=found["total"] - len(rows)
+        "care/flags.html",
+        notice=notice,
+        rows=rows,
+        total=found["total"],
+        left=found["total"] - len(rows),
     )
 
 
@@ -82,7 +81,7 @@ async def keep(page: Page) -> Response:
 
 
 async def _after(page: Page, notice: str) -> Response:
-    return await _flags(page, notice) if page.fragment else page.see("/ui/flags")
+    return await flags(page, notice) if page.fragment else page.see("/ui/flags")
 
 
 # -- health
@@ -98,7 +97,7 @@ async def health(page: Page) -> Response:
         page.ops.review(),
     )
     return page.html(
-        "health_part.html" if page.fragment else "health.html",
+        "care/health.html",
         now=found,
         schedule=schedule,
         troubles=list(_troubles(found)),
@@ -139,7 +138,7 @@ def _findings(page: Page, found: answers.Diagnosis) -> Response:
     told = [one for one in found["problems"] if not one.get("verbose")]
     told.sort(key=lambda one: (one["fixed"], _LEVELS.index(one["level"])))
     return page.html(
-        "health_doctor.html" if page.fragment else "health_doctor_page.html",
+        "care/doctor.html",
         found=told,
         versions=found["versions"],
     )

@@ -73,17 +73,8 @@ def _did(runs: Sequence[answers.PastRun]) -> str:
 # -- nights
 
 
-async def nights(page: Page) -> Response:
+async def nights(page: Page, notice: str = "") -> Response:
     """The last night that changed something, whole, and the others in a line each."""
-    return await _overview(page)
-
-
-async def night(page: Page) -> Response:
-    """One night, by one of its runs."""
-    return await _one(page, page.named("run"))
-
-
-async def _overview(page: Page, notice: str = "") -> Response:
     most = page.number("n", NIGHTS, 1, 100_000)
     found = await page.ops.runs(limit=most)
     last = await page.ops.runs(night="last", changes=True, limit=1000)
@@ -102,6 +93,11 @@ async def _overview(page: Page, notice: str = "") -> Response:
     )
 
 
+async def night(page: Page) -> Response:
+    """One night, by one of its runs."""
+    return await _one(page, page.named("run"))
+
+
 async def _one(page: Page, run: str, notice: str = "") -> Response:
     found = await page.ops.runs(night=run, changes=True, limit=1000)
     if not found["runs"]:
@@ -113,8 +109,7 @@ async def _one(page: Page, run: str, notice: str = "") -> Response:
 
 
 def _shown(page: Page, notice: str, **context: Any) -> Response:
-    name = "dreams_part.html" if page.fragment else "dreams.html"
-    return page.html(name, notice=notice, does=DOES, **context)
+    return page.html("dreams/nights.html", notice=notice, does=DOES, **context)
 
 
 async def take_back(page: Page) -> Response:
@@ -129,7 +124,7 @@ async def take_back(page: Page) -> Response:
         notice = _undone(await page.ops.undo(commit=fields.get("commit")))
     if not page.fragment:
         return page.see(f"/ui/dreams/night/{at}" if at else "/ui/dreams")
-    return await (_one(page, at, notice) if at else _overview(page, notice))
+    return await (_one(page, at, notice) if at else nights(page, notice))
 
 
 async def _meant(page: Page, fields: Mapping[str, str]) -> list[str]:
@@ -150,16 +145,12 @@ def _undone(found: answers.Undone) -> str:
 # -- proposals
 
 
-async def proposals(page: Page) -> Response:
+async def proposals(page: Page, notice: str = "") -> Response:
     """What waits for a person, each with its words before and after."""
-    return await _proposals(page)
-
-
-async def _proposals(page: Page, notice: str = "") -> Response:
     found = await page.ops.review()
     kinds = Counter((row["loop"], row["op"]) for row in found["proposals"])
     return page.html(
-        "dreams_review_part.html" if page.fragment else "dreams_review.html",
+        "dreams/review.html",
         notice=notice,
         rows=[_card(row, kinds[row["loop"], row["op"]]) for row in found["proposals"]],
         total=found["total"],
@@ -213,7 +204,7 @@ async def accept(page: Page) -> Response:
     except OneiroError as error:
         return _refused(page, row, fields, error)
     commit = found["accepted"][0]["commit"] if found["accepted"] else None
-    return _settled(page, row, "accepted", found["left"], commit=commit)
+    return _settled(page, row, "accepted", commit=commit)
 
 
 async def _accept_alike(page: Page, row: answers.Proposal) -> Response:
@@ -223,7 +214,7 @@ async def _accept_alike(page: Page, row: answers.Proposal) -> Response:
     notice = f"{count(len(found['accepted']), 'proposal is', 'proposals are')} in force."
     if found["stale"]:
         notice += f" {count(len(found['stale']), 'no longer fits', 'no longer fit')}."
-    return await _proposals(page, notice) if page.fragment else page.see("/ui/dreams/review")
+    return await proposals(page, notice) if page.fragment else page.see("/ui/dreams/review")
 
 
 async def reject(page: Page) -> Response:
@@ -231,8 +222,8 @@ async def reject(page: Page) -> Response:
     fields = await page.form()
     row = await _waiting(page, fields.get("id", ""))
     reason = fields.get("reason", "").strip()
-    found = await page.ops.review_reject(ids=[row["id"]], reason=reason)
-    return _settled(page, row, "rejected", found["left"], reason=reason)
+    await page.ops.review_reject(ids=[row["id"]], reason=reason)
+    return _settled(page, row, "rejected", reason=reason)
 
 
 async def _waiting(page: Page, ident: str) -> answers.Proposal:
@@ -262,24 +253,21 @@ def _refused(
     card = _card(row)
     card = card._replace(body=fields.get("body", card.body), trouble=error)
     if page.fragment:
-        return page.html("dreams_card.html", card=card, does=DOES)
+        return page.html("dreams/card.html", card=card, does=DOES)
     status = error.http_status
-    return page.html("dreams_review.html", status, rows=[card], total=1, does=DOES)
+    return page.html("dreams/review.html", status, rows=[card], total=1, does=DOES)
 
 
 def _settled(
     page: Page,
     row: answers.Proposal,
     what: str,
-    left: int,
     commit: str | None = None,
     reason: str = "",
 ) -> Response:
     if not page.fragment:
         return page.see("/ui/dreams/review")
-    return page.html(
-        "dreams_settled.html", row=row, what=what, left=left, commit=commit, reason=reason
-    )
+    return page.html("dreams/settled.html", row=row, what=what, commit=commit, reason=reason)
 
 
 async def dream(page: Page) -> Response:
@@ -287,7 +275,7 @@ async def dream(page: Page) -> Response:
     found = await page.ops.dream()
     said = [run["title"] for run in found["runs"] if run["decisions"]]
     notice = "; ".join(said) or found["note"] or "Nothing had to be changed."
-    return await _overview(page, notice) if page.fragment else page.see("/ui/dreams")
+    return await nights(page, notice) if page.fragment else page.see("/ui/dreams")
 
 
 READS: Final[dict[str, Handler]] = {

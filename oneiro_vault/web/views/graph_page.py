@@ -3,16 +3,13 @@ beside each picture a list that says the same."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from starlette.responses import JSONResponse, Response
 
-from oneiro_vault.web.page import PART, Handler, Page
+from oneiro_vault.web.page import ROWS, Handler, Page
 
-ROWS: Final = 50
-"""Nodes of one part of the list."""
 NEAR: Final = (60, 300, 1_500)
 """Nodes around one: so many, and more when asked for."""
 QUIET: Final = ("episodic",)
@@ -51,7 +48,6 @@ async def _near_page(page: Page) -> Response:
         steps=_steps(found) if found else [],
         more=next((most for most in NEAR if found and len(found["nodes"]) < most), 0),
         query=page.query(of=_asked(found["nodes"][0]["ref"]) if found else ""),
-        page=page,
     )
 
 
@@ -136,7 +132,7 @@ def _columns(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _whole_page(page: Page) -> Response:
-    part = page.number(PART, 0, 0, 10**6)
+    behind = page.part * ROWS
     found = await _whole(page, 0.0)
     order = sorted(range(len(found["refs"])), key=lambda at: (-found["degrees"][at], at))
     return page.html(
@@ -145,12 +141,10 @@ async def _whole_page(page: Page) -> Response:
         found=None,
         of="",
         start=None,
-        rows=[_row(found, at) for at in order[part * ROWS : (part + 1) * ROWS]],
+        rows=[_row(found, at) for at in order[behind : behind + ROWS]],
         shown=_shown(found, page),
-        part=part,
-        many=math.ceil(len(order) / ROWS),
+        behind=behind,
         query=page.query(),
-        page=page,
     )
 
 

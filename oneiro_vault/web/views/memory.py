@@ -61,7 +61,7 @@ async def memory(page: Page) -> Response:
         page.ops.grounds(ids=[handle]),
     )
     return page.html(
-        "memory.html",
+        "memory/memory.html",
         memory=shown,
         meta=_META | shown["meta"],
         body=await asyncio.to_thread(_body, _without(shown), handle, shown["images"]),
@@ -76,7 +76,6 @@ async def memory(page: Page) -> Response:
         heir=_heir(shown),
         done=_DONE.get(page.asked("done"), ""),
         commit=page.asked("commit"),
-        wording=wording,
     )
 
 
@@ -136,13 +135,12 @@ async def _gone(page: Page, ident: str, error: NotFound) -> Response:
     if last is None or found["path"]:
         raise error
     return page.html(
-        "memory_gone.html",
+        "memory/gone.html",
         found=found,
         last=last,
         gone=found["versions"][0],
         body=await asyncio.to_thread(_body, last["body"], found["id"]),
         done=_DONE.get(page.asked("done"), ""),
-        wording=wording,
     )
 
 
@@ -167,7 +165,7 @@ async def _then(page: Page, ident: str, moment: str) -> Response:
     there = bool(then and then["there"])
     others = [one for one in found["chain"] if one["id"] != found["id"] and _held(one, moment[:10])]
     return page.html(
-        "memory_then.html",
+        "memory/then.html",
         found=found,
         then=then if there else None,
         forgotten=then if not there else None,
@@ -176,7 +174,6 @@ async def _then(page: Page, ident: str, moment: str) -> Response:
         other=None if there or not others else others[-1],
         body=await asyncio.to_thread(_body, then["body"], found["id"]) if then and there else "",
         changes=await asyncio.to_thread(_since, found, then),
-        wording=wording,
     )
 
 
@@ -200,14 +197,12 @@ async def history(page: Page) -> Response:
         moment = await _moment(page, page.named("id"))
         found["versions"] = _by(found["versions"], moment)
     told = await asyncio.to_thread(_steps, found["versions"])
-    template = "part_history.html" if page.fragment and not page.asked("from") else "history.html"
     return page.html(
-        template,
+        "memory/history.html",
         found=found,
         versions=told,
         count=len(told),
         compared=await asyncio.to_thread(_compared, page, found["versions"]),
-        wording=wording,
     )
 
 

@@ -41,9 +41,10 @@ def _form(
     trouble: OneiroError | None = None,
 ) -> Response:
     return page.html(
-        "memory_edit.html",
+        "memory/edit.html",
         200 if trouble is None or page.fragment else trouble.http_status,
         memory=shown,
+        changed=False,
         body=body,
         title=title,
         reason=reason,
@@ -56,7 +57,8 @@ def _form(
 async def changed(page: Page) -> Response:
     """For a form in use: was the memory changed since?"""
     shown = await page.ops.show(id=page.named("id"), passive=True)
-    return page.html("part_changed.html", changed=_hash(shown["body"]) != page.asked("words"))
+    different = _hash(shown["body"]) != page.asked("words")
+    return page.html("memory/edit.html", block="changed", changed=different)
 
 
 async def save(page: Page) -> Response:
@@ -88,7 +90,7 @@ async def _conflict(
     page: Page, shown: answers.Shown, text: str, title: str, reason: str
 ) -> Response:
     return page.html(
-        "memory_conflict.html",
+        "memory/conflict.html",
         200 if page.fragment else _CONFLICT,
         memory=shown,
         theirs=await asyncio.to_thread(body_html, shown["body"], shown["id"]),

@@ -12,14 +12,12 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from oneiro_vault.errors import InvalidInput
-from oneiro_vault.web.page import PART, Handler, Page
+from oneiro_vault.web.page import ROWS, Handler, Page
+from oneiro_vault.web.travel import this_day
+from oneiro_vault.web.views.wording import COLOURED, colour
 
-ROWS: Final = 50
-"""Memories of one part of a list."""
 HORIZONS: Final = (7, 30, 90, 365)
 """Days ahead that Fading offers."""
-_KINDS: Final = ("semantic", "episodic", "procedure", "principle", "entity", "orientation")
-"""Types that have a colour of their own, in the order in which bars are built of them."""
 _LOWEST: Final = 4
 """What a chart reaches up to at least: one of one would fill it."""
 _CURVE: Final = 24
@@ -76,7 +74,7 @@ def _bar(to: str, name: str, tick: str, types: Mapping[str, int], top: int) -> B
     reached = 0.0
     for kind in sorted(types, key=_order):
         height = 100 * types[kind] / top
-        pieces.append(Piece(_kind(kind), round(100 - reached - height, 3), round(height, 3)))
+        pieces.append(Piece(colour(kind), round(100 - reached - height, 3), round(height, 3)))
         reached += height
     return Bar(to, name, sum(types.values()), pieces, tick)
 
@@ -88,12 +86,8 @@ def _round_up(number: int) -> int:
     return next((step for step in steps if step >= number), 10 * size)
 
 
-def _kind(kind: str) -> str:
-    return kind if kind in _KINDS else "other"
-
-
 def _order(kind: str) -> tuple[int, str]:
-    return (_KINDS.index(kind) if kind in _KINDS else len(_KINDS), kind)
+    return (COLOURED.index(kind) if kind in COLOURED else len(COLOURED), kind)
 
 
 # -- timeline
@@ -102,9 +96,9 @@ def _order(kind: str) -> tuple[int, str]:
 async def timeline(page: Page) -> Response:
     """The chart of a span, and the memories in it."""
     within, kind = page.asked("in").strip(), page.asked("kind")
-    part = page.number(PART, 0, 0, 10**6)
+    behind = page.part * ROWS
     found = await page.ops.timeline(
-        within=within or None, type=kind, limit=ROWS, offset=part * ROWS, as_of=page.as_of
+        within=within or None, type=kind, limit=ROWS, offset=behind, as_of=page.as_of
     )
     bars = [
         (
@@ -118,7 +112,7 @@ async def timeline(page: Page) -> Response:
         for day, rows in groupby(found["results"], key=lambda row: row["created"][:10])
     ]
     return page.html(
-        "timeline.html",
+        "time/timeline.html",
         found=found,
         chart=_chart(bars) if len(bars) > 1 else None,
         days=days,
@@ -127,9 +121,7 @@ async def timeline(page: Page) -> Response:
         around=_around(page, within),
         closed=_first_day(within) is not None,
         kind=kind,
-        part=part,
-        many=math.ceil(found["total"] / ROWS),
-        page=page,
+        behind=behind,
     )
 
 
@@ -194,13 +186,13 @@ async def changed(page: Page) -> Response:
             "what changed is told of a year, a month or a day", hint="Write it like 2026-03."
         )
     after = _last_day(within)
-    today = datetime.now().astimezone().date()
     found = await page.ops.diff(
         before=(first - timedelta(days=1)).isoformat(),
-        after=None if after >= today else after.isoformat(),
+        after=None if after >= this_day() else after.isoformat(),
     )
-    template = "part_changed_then.html" if page.fragment else "changed_then.html"
-    return page.html(template, found=found, within=within, name=_trail(page, within)[1:], most=ROWS)
+    return page.html(
+        "time/changed.html", found=found, within=within, name=_trail(page, within)[1:], most=ROWS
+    )
 
 
 def _last_day(within: str) -> date:
@@ -218,15 +210,15 @@ async def fading(page: Page) -> Response:
     """What leaves passive recall soon, or has."""
     days = page.number("days", 30, 1, 3650)
     kind, gone = page.asked("kind"), page.asked("show") == "gone"
-    part = page.number(PART, 0, 0, 10**6)
+    behind = page.part * ROWS
     found = await page.ops.fading(
-        days=days, type=kind, gone=gone, limit=ROWS, offset=part * ROWS, as_of=page.as_of
+        days=days, type=kind, gone=gone, limit=ROWS, offset=behind, as_of=page.as_of
     )
     until = datetime.fromisoformat(found["until"])
     now = until - timedelta(days=days)
     rows = [(row, _curve(row, found["threshold"], now)) for row in found["results"]]
     return page.html(
-        "fading.html",
+        "time/fading.html",
         found=found,
         groups=[
             (name, list(some))
@@ -237,9 +229,7 @@ async def fading(page: Page) -> Response:
         horizons=HORIZONS,
         kind=kind,
         gone=gone,
-        part=part,
-        many=math.ceil(found["total"] / ROWS),
-        page=page,
+        behind=behind,
     )
 
 
@@ -319,7 +309,7 @@ async def restore(page: Page) -> Response:
 
 def _done(page: Page, said: Mapping[str, Any]) -> Response:
     if page.fragment:
-        return page.html("fading_done.html", said=said)
+        return page.html("time/fading_done.html", said=said)
     return page.see("/ui/fading")
 
 

@@ -37,7 +37,9 @@ async def prompted(page: Page) -> Response:
     """What the hook would add to a prompt, as a part of the page or, without a script, in it."""
     if not page.fragment:
         return await wake(page)
-    return page.html("part_prompt.html", prompt=page.asked("prompt"), added=await _prompted(page))
+    return page.html(
+        "wake.html", block="added", prompt=page.asked("prompt"), added=await _prompted(page)
+    )
 
 
 async def _prompted(page: Page) -> dict[str, Any] | None:

@@ -27,6 +27,8 @@ KINDS: Final[Mapping[str, str]] = {
     "entity": "profile", "procedure": "procedure", "principle": "principle",
     "dream": "report of a night",
 }  # fmt: skip
+COLOURED: Final = ("semantic", "episodic", "procedure", "principle", "entity", "orientation")
+"""Types that have a colour of their own, in the order in which bars are built of them."""
 STATUS: Final[Mapping[str, str]] = {
     "active": "holds now", "superseded": "replaced", "pending": "waits for review",
     "dormant": "set aside", "archived": "archived", "forgotten": "forgotten",
@@ -45,6 +47,27 @@ KEYS: Final[Mapping[str, str]] = {
     "supersedes": "replaces", "derived_from": "made from", "core": "ratified",
 }  # fmt: skip
 """What pages call keys of the frontmatter; the others by their names."""
+
+
+def called(kind: str) -> str:
+    """A type of memory in a reader's word."""
+    return KINDS.get(kind, kind)
+
+
+def colour(kind: str) -> str:
+    """The type whose colour a type has: its own, or `other`."""
+    return kind if kind in COLOURED else "other"
+
+
+def stands(status: str) -> str:
+    """A memory's status in a reader's words."""
+    return STATUS.get(status, status)
+
+
+def judged(judge: str) -> str:
+    """`judged by rules`; "" where nobody can say."""
+    who = JUDGES.get(judge, judge)
+    return f"judged by {who}" if who else ""
 
 
 def did(entry: Mapping[str, Any], first: bool = False) -> str:
