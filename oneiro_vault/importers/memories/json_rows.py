@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any, Final
 
-from oneiro_vault.core import memory
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.archive import UNTOUCHED, Archive
 from oneiro_vault.importers.elements import Damaged, elements
@@ -86,10 +84,3 @@ def none_known(archive: Archive, what: str) -> InvalidInput:
         hint="It may be another tool's export, or a later version's: `oneiro import --help` names "
         "what is read.",
     )
-
-
-def identity(source: str, given: str) -> str:
-    """The id that a note of that id there has here (`operations.exchange` gives it), so that others
-    can refer to it."""
-    digest = blake2b(f"{source}\0{given}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return memory.make_id(int.from_bytes(digest, "big"))

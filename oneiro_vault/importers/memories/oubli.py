@@ -12,10 +12,12 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from oneiro_vault.core.conversation.captures import IMPORT
+from oneiro_vault.core.memory import id_of
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.archive import UNTOUCHED, Archive
 from oneiro_vault.importers.memories import json_rows, written_note
-from oneiro_vault.importers.memories.json_rows import Row, identity
+from oneiro_vault.importers.memories.json_rows import Row
 from oneiro_vault.importers.memories.written_note import Written, line, moment, names, prose
 from oneiro_vault.importers.records import Format, Note, Record, Skipped
 
@@ -29,7 +31,8 @@ _COLUMNS: Final = (
     "created_at", "updated_at", "confidence",
 )  # fmt: skip
 _NAME: Final = "oubli"
-_SOURCE: Final = f"import:{_NAME}"
+_SOURCE: Final = f"{IMPORT}{_NAME}"
+"""With the id that a note has there it makes the one it has here, which others can refer to."""
 _LONG: Final = 200
 """Characters of a summary that is a title by itself."""
 
@@ -111,11 +114,11 @@ def _note(where: str, row: Row, ids: set[str]) -> Record:
         "tags": names(_listed(row.get("topics"))),
         "topics": names(_listed(row.get("keywords"))),
         "level": level if isinstance(level, int) and level > 0 else 0,
-        "derived_from": [identity(_SOURCE, one) for one in _parents(row, given, ids)],
+        "derived_from": [id_of(_SOURCE, one) for one in _parents(row, given, ids)],
         "confidence": _share(row.get("confidence")),
     }
     return Note(
-        id=given or identity(_SOURCE, f"{summary}\0{text}"),
+        id=given or id_of(_SOURCE, f"{summary}\0{text}"),
         title=summary if len(summary) <= _LONG else "",
         text=text or summary,
         at=moment(row.get("created_at")),

@@ -17,7 +17,7 @@ from oneiro_vault.core.memory import Memory, fingerprint
 from oneiro_vault.errors import OneiroError, UnsafePath
 from oneiro_vault.importers.records import Conversation, Note
 from oneiro_vault.index.base import Row
-from oneiro_vault.operations.exchange.episodes import STATE, File, Manner, identity, shown_date
+from oneiro_vault.operations.exchange.episodes import STATE, File, Manner, shown_date
 from oneiro_vault.operations.remember.drafts import note_path, title_of
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.worktree.files import portable, twin_key
@@ -154,7 +154,7 @@ def _written(note: Note, manner: Manner) -> tuple[dict[str, object], str]:
     if manner.foreign:
         meta |= {"source": manner.source, "trust": None, "core": None}
     if not own:
-        meta["id"] = identity(manner.source, note.id or note.path or f"{title}\0{body}")
+        meta["id"] = memories.id_of(manner.source, note.id or note.path or f"{title}\0{body}")
         meta[STATE] = f"{_state(str(meta['title']), body)} {manner.exported}"
     meta.setdefault("type", "semantic")
     meta.setdefault("title", title)
@@ -228,7 +228,7 @@ def _path(house: House, note: Note, meta: Mapping[str, object], own: bool, left:
 
 def _beside(house: House, row: Row, known: Memory, meta: dict[str, object], body: str) -> Plan:
     """It was changed here and there: a proposal waits for a person, once for each state."""
-    ident = identity("beside", row.handle, _state(str(meta["title"]), body))
+    ident = memories.id_of("beside", row.handle, _state(str(meta["title"]), body))
     if _newest(house, ident) is not None:
         return Plan(CHANGED_HERE)
     title = f"Proposed: {known.title}"
@@ -244,7 +244,7 @@ def _superseding(
 ) -> Plan:
     """The new version takes the place of the former, whose words stay. Where somebody chose that
     place (its vault there, a person here) the new version stands in it, since links lead there."""
-    ident = identity(first, _said(meta)[0])
+    ident = memories.id_of(first, _said(meta)[0])
     made = meta | {"id": ident, "supersedes": [row.handle]} | _begun(known, meta)
     base = sha256(data).hexdigest()
     former = _former(data, known, made)
