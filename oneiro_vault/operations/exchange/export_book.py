@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import quote
 
 from oneiro_vault.api import Progress
+from oneiro_vault.core.conversation.captures import IMPORT, imported
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.parser import Link
 from oneiro_vault.core.markdown.quoting import without_comments
@@ -166,8 +167,8 @@ def _section(chosen: Selection, one: Exported, single: bool) -> str:
 
 def _origin(source: str) -> str:
     """Who wrote what is not in a person's own words."""
-    if source.startswith("import:"):
-        return f"imported from {source.removeprefix('import:')}"
+    if imported(source):
+        return f"imported from {source.removeprefix(IMPORT)}"
     return {"dream": "written by a night", "capture": "from a conversation"}.get(
         source, f"said by {source or 'others'}"
     )

@@ -14,6 +14,7 @@ from typing import Final
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.conversation.captures import IMPORT
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import InvalidInput, OneiroError, RepositoryBusy, shown
 from oneiro_vault.importers import formats
@@ -172,7 +173,7 @@ class Import:
     def __post_init__(self) -> None:
         """Everything is written as this import is to write it."""
         self._pictures = Pictures(self.house, self.archive)
-        self.source = f"import:{self.format.name}"
+        self.source = f"{IMPORT}{self.format.name}"
         self._left = foreign_notes.Left(self.house, self.archive.names(), self.source)
         self.gone = {
             mark: event
