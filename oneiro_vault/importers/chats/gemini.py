@@ -181,7 +181,7 @@ def _single(
     turns = [Turn(f"{ident}-1", "user", prompt, at)]
     turns += [Turn("", "tool", told("attached", name), at) for name in files]
     turns += [Turn(f"{ident}-2", "assistant", answer, at)] if answer else []
-    return dialogue.conversation(where, ident, "", turns, at=at, updated=at)
+    return dialogue.conversation(where, ident, "", turns, at, at)
 
 
 def _prompt_of(title: str, prefix: str, answered: bool) -> str | None:
@@ -197,9 +197,9 @@ def _prompt_of(title: str, prefix: str, answered: bool) -> str | None:
 
 
 def _html(archive: Archive, name: str, seen: Counter[str]) -> Iterator[Record]:
-    sample = [parted(cell) for cell in islice(cells(archive, name), _SAMPLE)]
-    prefix = common_beginning([prompt for prompt, _, answer in sample if answer])
-    if sample and not any(cell.product for cell in islice(cells(archive, name), _SAMPLE)):
+    sample = list(islice(cells(archive, name), _SAMPLE))
+    prefix = common_beginning([prompt for prompt, _, answer in map(parted, sample) if answer])
+    if sample and not any(cell.product for cell in sample):
         yield Skipped(name, "no record of it says of which product it is: Google may have changed "
                       "the page; export My Activity once more as JSON")  # fmt: skip
         return
@@ -237,13 +237,11 @@ def _prompt(archive: Archive, name: str) -> Iterator[Record]:
     turns = list(_system(found))
     for number, chunk in enumerate(chunks):
         turns += _chunk(chunk, number)
-    began, changed = dialogue.dated(turns, None, None)
-    remark = "" if began else _OF_FILE
-    began = began or archive.modified(name)
+    dated = any(turn.at for turn in turns)
+    at, remark = (None, "") if dated else (archive.modified(name), _OF_FILE)
     title = PurePosixPath(name).stem if name.lower().endswith(".json") else PurePosixPath(name).name
     ident = digest("aistudio", title, turns[0].text if turns else "")
-    more: dict[str, Any] = {"at": began, "updated": changed or began, "remark": remark}
-    yield dialogue.conversation(name, ident, title, turns, **more)
+    yield dialogue.conversation(name, ident, title, turns, at, remark=remark)
 
 
 def _system(found: object) -> Iterator[Turn]:
