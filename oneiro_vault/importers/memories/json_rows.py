@@ -13,7 +13,6 @@ from oneiro_vault.importers.records import Skipped
 
 Row = dict[str, Any]
 _LOOKED_AT: Final = 20
-_HEAD: Final = 1 << 16
 _MOST_FILES: Final = 200
 
 
@@ -65,15 +64,6 @@ def first(archive: Archive, name: str, keys: Collection[str] = ()) -> list[Row]:
 def files(archive: Archive) -> list[str]:
     """The JSON files of an archive, as many as any store has."""
     return [name for name in archive.names() if name.lower().endswith(".json")][:_MOST_FILES]
-
-
-def head(archive: Archive, name: str) -> bytes:
-    """How a file begins, b"" for one that cannot be read."""
-    try:
-        with archive.open(name) as stream:
-            return stream.read(_HEAD)
-    except InvalidInput:
-        return b""
 
 
 def none_known(archive: Archive, what: str) -> InvalidInput:

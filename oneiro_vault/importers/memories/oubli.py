@@ -181,9 +181,7 @@ def _of_lance(archive: Archive, table: str) -> list[Row]:
             if name.startswith(table):
                 target = Path(folder, _FOLDER, name.removeprefix(table))
                 target.parent.mkdir(parents=True, exist_ok=True)
-                with archive.open(name) as stream, target.open("wb") as file:
-                    while data := stream.read(1 << 20):
-                        file.write(data)
+                archive.copy(name, target)
         try:
             opened = lancedb.connect(folder).open_table("memories")
             columns = [one for one in _COLUMNS if one in opened.schema.names]
