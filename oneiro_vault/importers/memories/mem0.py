@@ -7,13 +7,13 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from hashlib import blake2b
 from typing import Any, BinaryIO, Final, cast
 
 from oneiro_vault.capture import transcripts
 from oneiro_vault.core.frontmatter import fields
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.archive import Archive
+from oneiro_vault.importers.chats.dialogue import digest
 from oneiro_vault.importers.memories import json_rows
 from oneiro_vault.importers.memories.json_rows import Place, Row
 from oneiro_vault.importers.memories.written_note import line, moment, names, prose
@@ -190,13 +190,8 @@ def _talk(row: Row) -> Conversation | None:
     )
     if not turns:
         return None
-    words = "\0".join(f"{turn.speaker}\0{turn.text}" for turn in turns)
-    return Conversation(
-        id=blake2b(words.encode("utf-8", "replace"), digest_size=12).hexdigest(),
-        title="",
-        turns=turns,
-        at=at,
-    )
+    ident = digest(*(f"{turn.speaker}\0{turn.text}" for turn in turns))
+    return Conversation(id=ident, title="", turns=turns, at=at)
 
 
 def _relations(archive: Archive, name: str) -> Iterator[Note]:
