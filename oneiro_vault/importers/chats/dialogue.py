@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -38,12 +38,15 @@ def conversation_files(archive: Archive) -> list[str]:
     return [name for name in found if not _UPLOADS.search(name)]
 
 
-def begins(archive: Archive, name: str, most: int = _LOOKED_AT) -> list[Object]:
-    """The first objects in a file's list, [] for what holds none."""
+def begins(
+    archive: Archive, name: str, most: int = _LOOKED_AT, keys: Collection[str] = _LISTS
+) -> list[Object]:
+    """The first objects in a file's list (or in that under one of `keys`), [] for what holds
+    none."""
     found: list[Object] = []
     try:
         with archive.open(name) as stream:
-            for number, one in enumerate(elements(stream, keys=_LISTS)):
+            for number, one in enumerate(elements(stream, keys=keys)):
                 if isinstance(one, dict):
                     found.append(one)
                 if number + 1 >= most:

@@ -16,6 +16,7 @@ from oneiro_vault.core.conversation.captures import IMPORT
 from oneiro_vault.core.memory import id_of
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.archive import UNTOUCHED, Archive
+from oneiro_vault.importers.chats.dialogue import begins
 from oneiro_vault.importers.memories import json_rows, written_note
 from oneiro_vault.importers.memories.json_rows import Row
 from oneiro_vault.importers.memories.written_note import Written, line, moment, names, prose
@@ -46,7 +47,7 @@ def _is_memory(row: Mapping[str, Any]) -> bool:
 def _recognises(archive: Archive) -> bool:
     if _CORE in archive.names() or _tables(archive):
         return True
-    found = (json_rows.first(archive, name, _LISTS) for name in json_rows.files(archive))
+    found = (begins(archive, name, keys=_LISTS) for name in json_rows.files(archive))
     return any(_is_memory(row) for rows in found for row in rows)
 
 
@@ -60,33 +61,24 @@ def _tables(archive: Archive) -> list[str]:
 
 
 def _read(archive: Archive) -> Iterator[Record]:
-    known = seen = 0
+    kind = json_rows.Kind(archive, _LISTS, _is_memory, _WHAT)
     tables = _tables(archive)
-    for name in archive.names():
-        if name.rpartition("/")[2] == _CORE:
-            known += 1
-            yield _core(archive, name)
+    cores = [name for name in archive.names() if name.rpartition("/")[2] == _CORE]
+    for name in cores:
+        yield _core(archive, name)
     for name in json_rows.files(archive):
         if any(name.startswith(table) for table in tables):
             continue
         ids = _ids(one[1] for one in _good(archive, name))
-        for found in json_rows.rows(archive, name, _LISTS):
-            seen += 1
-            if isinstance(found, Skipped):
-                yield found
-            elif not _is_memory(found[1]):
-                yield Skipped(str(found[0]), f"it is not {_WHAT}")
-            else:
-                known += 1
-                yield _note(str(found[0]), found[1], ids)
+        for found in kind.rows(name):
+            yield found if isinstance(found, Skipped) else _note(str(found[0]), found[1], ids)
     for table in tables:
         rows = _of_lance(archive, table)
         ids = _ids(rows)
-        known += 1
         for number, row in enumerate(rows, 1):
             yield _note(f"{table or archive.name}, row {number:,}", row, ids)
-    if seen and not known:
-        raise json_rows.none_known(archive, _WHAT)
+    if not (cores or tables):
+        kind.refuse_none()
 
 
 def _good(archive: Archive, name: str) -> Iterator[tuple[object, Row]]:
