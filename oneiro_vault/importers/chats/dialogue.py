@@ -4,7 +4,6 @@ shape, and the path on screen in a tree of messages."""
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from hashlib import blake2b
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from oneiro_vault.core.time.date_ranges import since_epoch
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.archive import UNTOUCHED, Archive
 from oneiro_vault.importers.elements import Damaged, elements
@@ -23,7 +23,6 @@ _LOOKED_AT: Final = 40
 _CONVERSATIONS: Final = re.compile(r"conversations?(?:[-_]\d+)?(?: ?\(\d+\))?\.json", re.I)
 _UPLOADS: Final = re.compile(r"(?:^|/)(?:files__|dall-e|user-|dalle-generations)[^/]*/", re.I)
 _LISTS: Final = ("conversations", "chats", "data", "items")
-_MILLISECONDS: Final = 10**11
 NEWEST: Final = "it has branches and the export does not say which was on screen: the newest"
 """Remark on a conversation that was read along its newest branch."""
 Object = dict[str, Any]
@@ -136,7 +135,7 @@ def moment(value: object) -> datetime | None:
     and for one that stands for none (the year 1)."""
     try:
         found = _dated(value)
-    except (ValueError, OverflowError, OSError):
+    except (ValueError, OverflowError):
         return None
     if found is None or isinstance(value, bool) or not 1970 < found.year < 3000:
         return None
@@ -153,13 +152,7 @@ def moments(
 def _dated(value: object) -> datetime | None:
     if isinstance(value, str) and not value.replace(".", "", 1).isdigit():
         return datetime.fromisoformat(value.strip())
-    return _counted(float(value)) if isinstance(value, str | int | float) else None
-
-
-def _counted(number: float) -> datetime | None:
-    if not math.isfinite(number) or number <= 0:
-        return None
-    return datetime.fromtimestamp(number / 1000 if number > _MILLISECONDS else number, UTC)
+    return since_epoch(float(value)) if isinstance(value, str | int | float) else None
 
 
 def digest(*parts: str) -> str:

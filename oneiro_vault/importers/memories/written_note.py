@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Final
 
@@ -15,6 +15,7 @@ from oneiro_vault.capture.transcripts import unmarked
 from oneiro_vault.core import memory
 from oneiro_vault.core.frontmatter import fields, salvage, yaml_block
 from oneiro_vault.core.memory import Memory
+from oneiro_vault.core.time.date_ranges import since_epoch
 from oneiro_vault.errors import InvalidInput, UnreadableNote
 from oneiro_vault.importers.archive import Archive
 from oneiro_vault.importers.records import Skipped
@@ -172,21 +173,13 @@ def moment(value: object) -> datetime | None:
     """A date however a program writes it (RFC 3339, without zone as UTC, seconds or milliseconds
     since 1970), None for what is none."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _since_epoch(float(value))
+        return since_epoch(value)
     said = memory.written_date(value)
     try:
         found = datetime.fromisoformat(said) if said else None
     except ValueError:
         return None
     return found if found and found.year >= _FIRST_YEAR else None
-
-
-def _since_epoch(seconds: float) -> datetime | None:
-    seconds = seconds / 1000 if abs(seconds) > 1e11 else seconds
-    try:
-        return datetime.fromtimestamp(seconds, UTC) if seconds > 0 else None
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 composed = partial(unicodedata.normalize, "NFC")
