@@ -20,7 +20,7 @@ from oneiro_vault.index.base import Row
 from oneiro_vault.operations.exchange.export_jsonl import STAGE, attach
 from oneiro_vault.operations.exchange.export_okf import plain
 from oneiro_vault.operations.exchange.export_target import Target
-from oneiro_vault.operations.exchange.exported import Exported, Selection
+from oneiro_vault.operations.exchange.exported import Exported, Selection, relinked
 
 NAME: Final = "book.md"
 _FEW: Final = 3
@@ -177,13 +177,7 @@ def _origin(source: str) -> str:
 def _body(chosen: Selection, one: Exported, single: bool) -> str:
     """Its words, headings no higher than its own, links to the places of this book."""
     text = without_comments(one.body.replace("\r\n", "\n").replace("\r", "\n"))
-    parts, at = [], 0
-    for link in parser.parse(text).links:
-        if link.start >= at:
-            said = _link(chosen, one, link, text[link.start : link.end], single)
-            parts += [text[at : link.start], said]
-            at = link.end
-    text = "".join([*parts, text[at:]])
+    text = relinked(text, lambda link, said: _link(chosen, one, link, said, single))
     if single and "![" in text:
         text = _outside(text, _IMAGE, lambda hit: f"*(picture{hit[1] and ': '}{hit[1]})*")
     elif one.attachments:
