@@ -128,7 +128,7 @@ def frontmatter(written: Written, found: Memory, prefix: str) -> dict[str, objec
         elif key in fields.EXPECTED and (key not in _TAKEN or key in found.problems):
             kept[f"{prefix}_{key}"] = value
         elif key not in _TAKEN:
-            kept[key] = value
+            kept[_named(key, prefix)] = value
     kept.setdefault("type", "note")
     known = {
         "description": found.description,
@@ -136,6 +136,15 @@ def frontmatter(written: Written, found: Memory, prefix: str) -> dict[str, objec
         "aliases": names(found.aliases),
     }
     return kept | {key: value for key, value in known.items() if value}
+
+
+def _named(key: str, prefix: str) -> str:
+    """A key of theirs; what no file of ours can have as one (nothing, two lines) has its prefix."""
+    try:
+        fields.checked(key, None)
+    except InvalidInput:
+        return f"{prefix}_{line(key)}"
+    return key
 
 
 def own_type(said: str) -> str:
