@@ -67,7 +67,7 @@ def read(path: str, start: int = 0, most: int = 1 << 62) -> tuple[list[Turn], in
         file.seek(start)
         end = start
         for line, after in lines(file, start):
-            record = parsed(line)
+            record = _parsed(line)
             if record is None and not line.endswith(b"\n"):
                 break
             end = after
@@ -112,8 +112,8 @@ def lines(file: BinaryIO, position: int = 0) -> Iterator[tuple[bytes, int]]:
         yield line, position
 
 
-def parsed(line: bytes) -> Json | None:
-    """One line: {} for what cannot be something said, None for what is no JSON."""
+def _parsed(line: bytes) -> Json | None:
+    """{} for what cannot be something said, None for what is no JSON."""
     if line.endswith(b"\n") and not (
         b'"user"' in line or b'"assistant"' in line or b'"response_item"' in line
     ):

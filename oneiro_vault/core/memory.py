@@ -332,6 +332,12 @@ def make_id(entropy: int) -> str:
     return "".join(_ALPHABET[entropy >> shift & 31] for shift in range(55, -1, -5))
 
 
+def id_of(*words: str) -> str:
+    """The id of what these words name: the same for the same ones."""
+    whole = "\0".join(words).encode("utf-8", "surrogatepass")
+    return make_id(int.from_bytes(blake2b(whole, digest_size=8).digest(), "big"))
+
+
 def is_id(text: str) -> bool:
     """Is `text` a whole id as files hold it?"""
     return _ID.fullmatch(text) is not None

@@ -76,7 +76,12 @@ def link(path: str, note: str, alt: str = "") -> str:
     """A Markdown image link to `path` for the note at `note`: relative, so that any editor shows
     it."""
     words = " ".join(re.sub(r"[\[\]\\`]", " ", alt).split())[:200]
-    return f"![{words}]({posixpath.relpath(path, posixpath.dirname(note) or '.')})"
+    return f"![{words}]({relative(path, note)})"
+
+
+def relative(path: str, note: str) -> str:
+    """A place in the vault as a Markdown link in the note at `note` leads there."""
+    return posixpath.relpath(path, posixpath.dirname(note) or ".")
 
 
 def references(body: str) -> list[Reference]:

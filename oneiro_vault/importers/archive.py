@@ -25,6 +25,7 @@ UNTOUCHED: Final = "Nothing was imported."
 _MOST_NAMES: Final = 500_000
 _MOST_RATIO: Final = 100
 _MOST_BYTES: Final = 64 << 30
+_HEAD: Final = 1 << 16
 _SMALL: Final = 64 << 20
 """Bytes below which nothing that unpacks counts as a bomb."""
 _DEEPEST: Final = 2
@@ -80,7 +81,8 @@ class Archive:
         return self._names
 
     def open(self, name: str) -> BinaryIO:
-        """One file as a stream. Reading raises InvalidInput where a zip is damaged."""
+        """One file as a stream. Raises NotFound and InvalidInput; reading does where a zip is
+        damaged."""
         self._suffixes.add(PurePosixPath(name).suffix.lower())
         try:
             raw = self._entry(name).open()
@@ -110,15 +112,24 @@ class Archive:
         return self._measured[1]
 
     def read(self, name: str, most: int = _SMALL) -> bytes:
-        """All of one file. Raises InvalidInput when it has more than `most` bytes."""
+        """All of one file. Raises NotFound, and InvalidInput when it has more than `most` bytes or
+        cannot be read."""
         with self.open(name) as stream:
             data = stream.read(most + 1)
         if len(data) > most:
             raise InvalidInput(f"{name} in {self.name} has more than {most:,} bytes")
         return data
 
+    def head(self, name: str, most: int = _HEAD) -> bytes:
+        """How a file begins, b"" for one that cannot be read. Raises NotFound."""
+        try:
+            with self.open(name) as stream:
+                return stream.read(most)
+        except InvalidInput:
+            return b""
+
     def size(self, name: str) -> int:
-        """Bytes of one file, unpacked."""
+        """Bytes of one file, unpacked. Raises NotFound."""
         return self._entry(name).size
 
     def modified(self, name: str) -> datetime | None:
@@ -127,9 +138,14 @@ class Archive:
         at = self._entry(name).modified
         return None if at is None else datetime.fromtimestamp(at, UTC)
 
+    def copy(self, name: str, target: Path) -> Path:
+        """One file, of any size, written to `target`. Raises NotFound, and InvalidInput where a zip
+        is damaged."""
+        return _copied(lambda: self.open(name), target)
+
     def local(self, name: str) -> Path:
         """The file on this disk: itself, or a copy that goes when the archive is closed. Not to be
-        written to."""
+        written to. Raises NotFound, and InvalidInput where a zip is damaged."""
         entry = self._entry(name)
         if entry.path is not None:
             return entry.path
@@ -230,13 +246,14 @@ def _is_zip(path: Path) -> bool:
     """Raises InvalidInput for one that was cut."""
     with path.open("rb") as file:
         begins = file.read(4)
-    if begins == b"PK\x03\x04" and not is_zipfile(path):
+    whole = begins[:2] == b"PK" and is_zipfile(path)
+    if begins == b"PK\x03\x04" and not whole:
         raise InvalidInput(
             f"{path.name} begins as a zip and its end is missing",
             kept=UNTOUCHED,
             hint="The download was cut short: fetch it once more.",
         )
-    return begins[:2] == b"PK" and is_zipfile(path)
+    return whole
 
 
 def _zip(path: Path, name: str, unpacked: _Unpacked) -> dict[str, _Entry]:
@@ -275,12 +292,8 @@ def _checked(info: ZipInfo, inside: str, name: str) -> None:
 def _no_bomb(infos: Sequence[ZipInfo], name: str) -> None:
     whole = sum(info.file_size for info in infos)
     packed = sum(info.compress_size for info in infos)
-    worst = max((info.file_size / max(1, info.compress_size) for info in infos), default=0)
-    large = [i for i in infos if i.file_size > _SMALL]
-    bomb = whole > _SMALL and whole / max(1, packed) > _MOST_RATIO
-    bomb |= worst > _MOST_RATIO and any(
-        info.file_size / max(1, info.compress_size) > _MOST_RATIO for info in large
-    )
+    sizes = [(whole, packed), *((info.file_size, info.compress_size) for info in infos)]
+    bomb = any(size > _SMALL and size / max(1, small) > _MOST_RATIO for size, small in sizes)
     if bomb or whole > _MOST_BYTES or len(infos) > _MOST_NAMES:
         raise InvalidInput(
             f"{name} would unpack to {whole:,} bytes in {len(infos):,} files, from {packed:,}: "

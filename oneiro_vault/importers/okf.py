@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote
 
 from oneiro_vault.core import memory as memories
@@ -15,11 +15,9 @@ from oneiro_vault.core.frontmatter import fields, yaml_block
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.picture import embedded
 from oneiro_vault.errors import InvalidInput, OneiroError
-from oneiro_vault.importers.own import note_of
+from oneiro_vault.importers.archive import Archive
+from oneiro_vault.importers.own import attached, moment, note_of
 from oneiro_vault.importers.records import Format, Note, Record, Skipped
-
-if TYPE_CHECKING:
-    from oneiro_vault.importers.archive import Archive
 
 VERSION: Final = "0.2"
 RESERVED: Final = frozenset(("index.md", "log.md"))
@@ -98,9 +96,7 @@ class _Bundle:
             raise InvalidInput(f"what `{STAMP}` says in it has the wrong shape")
         left = {key: value for key, value in meta.items() if key not in (*added, STAMP)}
         words = body if stamp.get("links") == AS_WRITTEN else unlinked(body)
-        shown = stamp.get("attachments", [])
-        names = [one for one in shown if isinstance(one, str)] if isinstance(shown, list) else []
-        files = {one: one for one in names if one in self._names}
+        files = {one: one for one in attached(stamp) if one in self._names}
         return note_of(left | kept, words, path, files, file)
 
     def _foreign(self, name: str, meta: Mapping[str, object], body: str) -> Note:
@@ -169,11 +165,7 @@ def _written(meta: Mapping[str, object]) -> tuple[datetime | None, datetime | No
     stated = generated.get("at") if isinstance(generated, dict) else None
     first = memories.stated_date(meta, memories.CREATED)
     last = memories.moment(str(stated or meta.get("timestamp") or ""))
-    return _moment(first or last), _moment(last or first)
-
-
-def _moment(text: str) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
+    return moment(first or last), moment(last or first)
 
 
 def _known(meta: Mapping[str, object]) -> dict[str, object]:

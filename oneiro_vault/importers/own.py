@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.errors import InvalidInput, OneiroError
+from oneiro_vault.importers.archive import UNTOUCHED, Archive
 from oneiro_vault.importers.records import Format, Note, Record, Skipped
-
-if TYPE_CHECKING:
-    from oneiro_vault.importers.archive import Archive
 
 LINES: Final = "memories.jsonl"
 MARK: Final = "oneiro_vault"
@@ -29,12 +27,13 @@ def recognises(archive: Archive) -> bool:
 
 
 def read(archive: Archive) -> Iterator[Record]:
-    """Each memory as it was in its vault, in the order of the file."""
+    """Each memory as it was in its vault, in the order of the file. Raises InvalidInput where there
+    is no such file or a zip is damaged."""
     name = _where(archive)
     if not name:
         raise InvalidInput(
             f"there is no {LINES} in {archive.name}",
-            kept="Nothing was imported.",
+            kept=UNTOUCHED,
             hint="Name the folder, the zip or the file that `oneiro export jsonl` made.",
         )
     folder, known = name.removesuffix(LINES), frozenset(archive.names())
@@ -61,14 +60,25 @@ def note_of(
         known.id or path,
         known.title,
         body,
-        _moment(known.created),
-        _moment(known.timestamp),
+        moment(known.created),
+        moment(known.timestamp),
         known.trust,
         path,
         meta,
         data=data,
         files=files,
     )
+
+
+def attached(said: Mapping[str, object]) -> list[str]:
+    """The files that a memory shows, by their places in its vault, as an export says it."""
+    shown = said.get("attachments")
+    return [one for one in shown if isinstance(one, str)] if isinstance(shown, list) else []
+
+
+def moment(text: str) -> datetime | None:
+    """A date of a note, as `core.memory` has it; None for ""."""
+    return datetime.fromisoformat(text) if text else None
 
 
 def _where(archive: Archive) -> str:
@@ -99,9 +109,7 @@ def _note(data: bytes, folder: str, known: frozenset[str]) -> Note:
         raise InvalidInput(f"it does not say that it is a memory of format {VERSION}")
     meta, text, path = _of(found, "meta", dict), _of(found, "text", str), _of(found, "path", str)
     file = found.get("file", "")
-    shown = found.get("attachments", [])
-    names = [one for one in shown if isinstance(one, str)] if isinstance(shown, list) else []
-    files = {one: folder + one for one in names if folder + one in known}
+    files = {one: folder + one for one in attached(found) if folder + one in known}
     return note_of(meta, text, path, files, file if isinstance(file, str) else "")
 
 
@@ -110,11 +118,6 @@ def _of(found: Mapping[str, Any], key: str, kind: type) -> Any:
     if not isinstance(value, kind):
         raise InvalidInput(f"`{key}` is missing or has the wrong shape")
     return value
-
-
-def _moment(text: str) -> datetime | None:
-    normal = memories.moment(text)
-    return datetime.fromisoformat(normal) if normal else None
 
 
 FORMAT: Final = Format("jsonl", "lines of JSON that `oneiro export jsonl` wrote", recognises, read)

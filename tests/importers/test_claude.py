@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.errors import InvalidInput
-from oneiro_vault.importers.chats import claude
+from oneiro_vault.importers.chats import claude, dialogue
 from oneiro_vault.importers.records import Record
 from tests.importers.exports import (
     claude_chat,
@@ -68,7 +68,7 @@ def test_only_the_newest_branch(tmp_path: Path) -> None:
     ]
     (one,) = conversations(of(tmp_path, claude_chat("k", messages)))
     assert said(one) == [("user", "Edited."), ("assistant", "Second.")]
-    assert one.remark == claude.REMARK
+    assert one.remark == dialogue.NEWEST
 
 
 def test_what_was_pasted_or_injected_is_nobodys(tmp_path: Path) -> None:

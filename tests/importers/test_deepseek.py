@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oneiro_vault.importers.chats import deepseek
+from oneiro_vault.importers.chats import deepseek, dialogue
 from tests.importers.exports import conversations, records, said, zipped
 
 
@@ -35,6 +35,6 @@ def test_the_newest_branch(tmp_path: Path) -> None:
         ("user", "My goat is called Bert."), ("tool", "[attached] a.pdf"),
         ("tool", "[search] goats"), ("assistant", "Bert!"),
     ]  # fmt: skip
-    assert (one.id, one.remark) == ("d1", deepseek.REMARK)
+    assert (one.id, one.remark) == ("d1", dialogue.NEWEST)
     assert one.at is not None
     assert one.at.isoformat() == "2025-03-05T10:00:00+08:00"

@@ -16,14 +16,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from oneiro_vault.core.conversation.captures import (
-    CLIENT,
-    FILE,
-    KIND,
-    OWN,
-    SOURCE,
-    imported,
-)
+from oneiro_vault.core.conversation.captures import CLIENT, FILE, KIND, OWN, SOURCE, imported
 from oneiro_vault.core.conversation.pasted import foreign
 from oneiro_vault.core.markdown.taxonomy import prose
 from oneiro_vault.core.memory import OWN_WORDS, Memory, captured, weakest
@@ -106,12 +99,12 @@ def trust(memory: Memory, span: Span) -> str:
         return "external"
     if not captured(memory):
         return weakest(["model", memory.trust])
-    if OWN in memory.tags and not imported(
-        memory.source
-    ):  # speakers in it: somebody's conversation that was put into a note
+    from_export = imported(memory.source)
+    if OWN in memory.tags and not from_export:
+        # speakers in it: somebody's conversation that was put into a note
         return weakest(["said" if span.speaker == NOBODY else "external", memory.trust])
     kind = memory.extra.get(KIND)
-    recorded = memory.source == SOURCE or imported(memory.source)
+    recorded = memory.source == SOURCE or from_export
     if not recorded or kind not in _CONVERSATIONS or memory.extra.get(CLIENT) == FILE:
         return "external"
     if not _TURN.match(

@@ -376,6 +376,20 @@ _CALENDAR: Final = ((datetime.min.replace(tzinfo=UTC) - _EPOCH).total_seconds(),
 """Epoch seconds of its first and its last second, in UTC."""
 
 
+_MILLISECONDS: Final = 1e11
+"""A number above this is no second of the next three thousand years."""
+
+
+def since_epoch(number: float) -> datetime | None:
+    """A date that a program counts, in seconds or milliseconds since 1970, in UTC; None for what is
+    none."""
+    try:
+        seconds = number / 1000 if number > _MILLISECONDS else number
+        return datetime.fromtimestamp(seconds, UTC) if seconds > 0 else None
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
 def iso(moment: float) -> str:
     """RFC 3339, in local time; in UTC where the calendar begins and ends, for it has no local time
     there."""

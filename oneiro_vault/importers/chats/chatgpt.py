@@ -140,15 +140,10 @@ class _Reader:
         if not isinstance(ident, str):
             first = turns[0] if turns else Turn("", "", "")
             ident = digest("chatgpt", first.id or first.text)
-        began, changed = dialogue.dated(
-            turns,
-            dialogue.moment(record.get("create_time")),
-            dialogue.moment(record.get("update_time")),
-        )
-        forked = len({node.parent for node in nodes.values()}) < len(nodes)
-        remark = REMARK if not known and forked and len(path) < len(nodes) else ""
-        more = {"at": began, "updated": changed, "remark": remark}
-        yield dialogue.conversation(where, ident, title, turns, **more)
+        forked = not known and dialogue.branched(nodes) and len(path) < len(nodes)
+        at, updated = dialogue.moments(record, "create_time", "update_time")
+        remark = REMARK if forked else ""
+        yield dialogue.conversation(where, ident, title, turns, at, updated, remark=remark)
 
     def _notes(self, message: Object, record: Object) -> Iterator[Note]:
         """Custom instructions (once each) and what was to be remembered."""

@@ -33,7 +33,6 @@ _TAKEN: Final = ("conversations", "projects", "memories", "design_chats")
 _MOST_FILES: Final = 2000
 """Files of JSON beyond which an archive is something else."""
 _SAME: Final = "two messages of it have one id, of which the first counts"
-REMARK: Final = "it has branches and the export does not say which was on screen: the newest"
 
 
 def recognises(archive: Archive) -> bool:
@@ -46,10 +45,10 @@ def recognises(archive: Archive) -> bool:
 
 def read(archive: Archive) -> Iterator[Record]:
     """Projects and memories as notes, then conversations."""
-    for name in _missing(archive):
+    others = _others(archive)
+    for name in _missing(archive, {kind for kind, _ in others}):
         yield Skipped(name, "the manifest names it and it is not here: fetch it, then import again")
     projects: dict[str, str] = {}
-    others = _others(archive)
     for kind, name in others:
         for number, one in enumerate(dialogue.whole(archive, name)):
             where = f"{name}, record {number + 1}"
@@ -112,11 +111,11 @@ def _manifests(archive: Archive) -> Iterator[list[Object]]:
                     yield parts
 
 
-def _missing(archive: Archive) -> Iterator[str]:
-    """Parts that a manifest lists and that are not here; unpacked ones by their categories."""
+def _missing(archive: Archive, kinds: set[str]) -> Iterator[str]:
+    """Parts that a manifest lists and that are not here; unpacked ones by their categories, `kinds`
+    of which are."""
     there = {part for name in archive.names() for part in PurePosixPath(name).parts}
-    kinds = {kind for kind, _ in _others(archive)}
-    kinds |= {"conversations"} if dialogue.conversation_files(archive) else set()
+    kinds = kinds | ({"conversations"} if dialogue.conversation_files(archive) else set())
     for parts in _manifests(archive):
         files = [
             (part["category"], str(part.get("filename") or part["category"])) for part in parts
@@ -139,16 +138,12 @@ def _conversation(where: str, record: Object) -> Record:
     nodes, doubled = _nodes(messages)
     path, _ = dialogue.on_screen(nodes)
     turns = [turn for node in path for turn in _turns(node.message, node.id)]
-    began, changed = dialogue.dated(
-        turns, dialogue.moment(record.get("created_at")), dialogue.moment(record.get("updated_at"))
-    )
     ident = record.get("uuid")
     if not isinstance(ident, str):
         ident = digest("claude", turns[0].id or turns[0].text if turns else "")
-    branched = len({node.parent for node in nodes.values()}) < len(nodes)
-    remark = _SAME if doubled else REMARK if branched else ""
-    more = {"at": began, "updated": changed, "remark": remark}
-    return dialogue.conversation(where, ident, title, turns, **more)
+    remark = _SAME if doubled else dialogue.NEWEST if dialogue.branched(nodes) else ""
+    at, updated = dialogue.moments(record, "created_at", "updated_at")
+    return dialogue.conversation(where, ident, title, turns, at, updated, remark=remark)
 
 
 def _nodes(messages: Sequence[Any]) -> tuple[dict[str, Node], bool]:
@@ -246,14 +241,11 @@ def _design(where: str, record: Object) -> Record:
     messages = [one for one in entries(record.get("messages")) if isinstance(one, dict)]
     turns = [turn for number, one in enumerate(messages)
              for turn in _turns(one, str(one.get("uuid") or f"message {number}"))]  # fmt: skip
-    began, changed = dialogue.dated(
-        turns, dialogue.moment(record.get("created_at")), dialogue.moment(record.get("updated_at"))
-    )
     ident = str(record.get("uuid") or digest("design", turns[0].text if turns else ""))
     project = name_of(inside(record, "project", "name"))
     title = name_of(record.get("title"), 300)
-    more = {"at": began, "updated": changed, "project": project}
-    return dialogue.conversation(where, ident, title, turns, **more)
+    at, updated = dialogue.moments(record, "created_at", "updated_at")
+    return dialogue.conversation(where, ident, title, turns, at, updated, project=project)
 
 
 # -- projects and memories
@@ -282,8 +274,8 @@ def _project(record: Object, where: str) -> Iterator[Record]:
 
 
 def _dates(record: Object) -> tuple[datetime | None, datetime | None]:
-    at = dialogue.moment(record.get("created_at"))
-    return at, dialogue.moment(record.get("updated_at")) or at
+    at, updated = dialogue.moments(record, "created_at", "updated_at")
+    return at, updated or at
 
 
 def _memories(record: Object, projects: Mapping[str, str]) -> Iterator[Record]:

@@ -12,7 +12,6 @@ from oneiro_vault.importers.records import Format, Record, Skipped, Turn
 
 _SPEAKERS: Final = {"REQUEST": "user", "RESPONSE": "assistant"}
 _UNSAID: Final = ("THINK",)
-REMARK: Final = "it has branches and the export does not say which was on screen: the newest"
 
 
 def recognises(archive: Archive) -> bool:
@@ -48,13 +47,11 @@ def _conversation(where: str, record: Object) -> Record:
     path, _ = dialogue.on_screen(nodes)
     turns = [turn for node in path if isinstance(node.message, dict)
              for turn in _turns(node.message, node.id)]  # fmt: skip
-    began, changed = dialogue.dated(
-        turns, dialogue.moment(record.get("inserted_at")), dialogue.moment(record.get("updated_at"))
-    )
     ident = str(record.get("id") or digest("deepseek", turns[0].text if turns else ""))
-    branched = len({node.parent for node in nodes.values()}) < len(nodes)
-    more = {"at": began, "updated": changed, "remark": REMARK if branched else ""}
-    return dialogue.conversation(where, ident, name_of(record.get("title"), 300), turns, **more)
+    at, updated = dialogue.moments(record, "inserted_at", "updated_at")
+    title = name_of(record.get("title"), 300)
+    remark = dialogue.NEWEST if dialogue.branched(nodes) else ""
+    return dialogue.conversation(where, ident, title, turns, at, updated, remark=remark)
 
 
 def _turns(message: Object, ident: str) -> Iterator[Turn]:

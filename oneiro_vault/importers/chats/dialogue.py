@@ -4,17 +4,17 @@ shape, and the path on screen in a tree of messages."""
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from oneiro_vault.core.time.date_ranges import since_epoch
 from oneiro_vault.errors import InvalidInput
-from oneiro_vault.importers.archive import Archive
+from oneiro_vault.importers.archive import UNTOUCHED, Archive
 from oneiro_vault.importers.elements import Damaged, elements
 from oneiro_vault.importers.records import Conversation, Record, Skipped, Turn
 
@@ -23,7 +23,8 @@ _LOOKED_AT: Final = 40
 _CONVERSATIONS: Final = re.compile(r"conversations?(?:[-_]\d+)?(?: ?\(\d+\))?\.json", re.I)
 _UPLOADS: Final = re.compile(r"(?:^|/)(?:files__|dall-e|user-|dalle-generations)[^/]*/", re.I)
 _LISTS: Final = ("conversations", "chats", "data", "items")
-_MILLISECONDS: Final = 10**11
+NEWEST: Final = "it has branches and the export does not say which was on screen: the newest"
+"""Remark on a conversation that was read along its newest branch."""
 Object = dict[str, Any]
 
 
@@ -36,12 +37,15 @@ def conversation_files(archive: Archive) -> list[str]:
     return [name for name in found if not _UPLOADS.search(name)]
 
 
-def begins(archive: Archive, name: str, most: int = _LOOKED_AT) -> list[Object]:
-    """The first objects in a file's list, [] for what holds none."""
+def begins(
+    archive: Archive, name: str, most: int = _LOOKED_AT, keys: Collection[str] = _LISTS
+) -> list[Object]:
+    """The first objects in a file's list (or in that under one of `keys`), [] for what holds
+    none."""
     found: list[Object] = []
     try:
         with archive.open(name) as stream:
-            for number, one in enumerate(elements(stream, keys=_LISTS)):
+            for number, one in enumerate(elements(stream, keys=keys)):
                 if isinstance(one, dict):
                     found.append(one)
                 if number + 1 >= most:
@@ -73,7 +77,7 @@ def objects(
     if seen and not known:
         raise InvalidInput(
             f"none of the {seen:,} records in {archive.name} is {what}",
-            kept="Nothing was imported.",
+            kept=UNTOUCHED,
             hint="The service may have changed its format, or this is another one's export.",
         )
 
@@ -131,23 +135,24 @@ def moment(value: object) -> datetime | None:
     and for one that stands for none (the year 1)."""
     try:
         found = _dated(value)
-    except (ValueError, OverflowError, OSError):
+    except (ValueError, OverflowError):
         return None
     if found is None or isinstance(value, bool) or not 1970 < found.year < 3000:
         return None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
+def moments(
+    record: Mapping[str, Any], first: str, last: str
+) -> tuple[datetime | None, datetime | None]:
+    """When something began and was changed last, as two keys of it say."""
+    return moment(record.get(first)), moment(record.get(last))
+
+
 def _dated(value: object) -> datetime | None:
     if isinstance(value, str) and not value.replace(".", "", 1).isdigit():
         return datetime.fromisoformat(value.strip())
-    return _counted(float(value)) if isinstance(value, str | int | float) else None
-
-
-def _counted(number: float) -> datetime | None:
-    if not math.isfinite(number) or number <= 0:
-        return None
-    return datetime.fromtimestamp(number / 1000 if number > _MILLISECONDS else number, UTC)
+    return since_epoch(float(value)) if isinstance(value, str | int | float) else None
 
 
 def digest(*parts: str) -> str:
@@ -162,21 +167,24 @@ def told(name: str, words: str) -> str:
     return f"[{plain}] {words.strip()}".strip()
 
 
-def dated(
-    turns: Sequence[Turn], at: datetime | None, updated: datetime | None
-) -> tuple[datetime | None, datetime | None]:
-    """When a conversation began and was changed last, as far as it or its messages say so."""
-    said = [turn.at for turn in turns if turn.at is not None]
-    begun = at or (min(said) if said else updated)
-    return begun, updated or (max(said) if said else begun)
-
-
-def conversation(where: str, ident: str, title: str, turns: Sequence[Turn], **more: Any) -> Record:
-    """The record of it, or why there is none."""
+def conversation(
+    where: str,
+    ident: str,
+    title: str,
+    turns: Sequence[Turn],
+    at: datetime | None = None,
+    updated: datetime | None = None,
+    **more: Any,
+) -> Record:
+    """The record of it, or why there is none; it began and was changed last when its messages say
+    so, where the export does not."""
     if not any(turn.speaker in ("user", "assistant") for turn in turns):
         name = f" ({title})" if title else ""
         return Skipped(f"{where}{name}", "nobody said anything in it")
-    return Conversation(ident, title, tuple(turns), **more)
+    said = [turn.at for turn in turns if turn.at is not None]
+    begun = at or min(said, default=updated)
+    changed = updated or max(said, default=begun)
+    return Conversation(ident, title, tuple(turns), begun, changed, **more)
 
 
 @dataclass(frozen=True)
@@ -200,6 +208,11 @@ def on_screen(nodes: Mapping[str, Node], leaf: str = "") -> tuple[list[Node], bo
         path.append(nodes[at])
         at = nodes[at].parent
     return path[::-1], known
+
+
+def branched(nodes: Mapping[str, Node]) -> bool:
+    """Do two messages of a tree follow on the same one?"""
+    return len({node.parent for node in nodes.values()}) < len(nodes)
 
 
 def _newest(nodes: Mapping[str, Node]) -> str:

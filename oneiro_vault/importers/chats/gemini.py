@@ -43,7 +43,8 @@ _MOST_FILES: Final = 3000
 _COMMON: Final = 0.6
 _FEWEST: Final = 4
 """Records from which the verb before prompts is told in a language that nobody listed."""
-_HEAD: Final = 1 << 16
+_HEAD: Final = 1 << 18
+"""Bytes that tell what a file is: of a page the style comes before what is in it."""
 _OF_FILE: Final = "the export says no date, so it is the file's"
 _NOT_A_PROMPT: Final = "it is no prompt but something else that was done"
 
@@ -69,7 +70,7 @@ def _pages(archive: Archive) -> Iterator[tuple[str, str]]:
         suffix = PurePosixPath(name).suffix.lower()
         if suffix == ".json" and any(map(_is_record, dialogue.begins(archive, name, 5))):
             yield "json", name
-        elif suffix == ".html" and b"outer-cell" in _head(archive, name):
+        elif suffix == ".html" and b"outer-cell" in archive.head(name, _HEAD):
             yield "html", name
 
 
@@ -86,15 +87,6 @@ def _some(archive: Archive, suffixes: tuple[str, ...]) -> list[str]:
 
 def _is_record(record: Object) -> bool:
     return isinstance(record.get("title"), str) and "time" in record and "header" in record
-
-
-def _head(archive: Archive, name: str) -> bytes:
-    """The first of a file; of a page the style comes before what is in it."""
-    try:
-        with archive.open(name) as stream:
-            return stream.read(4 * _HEAD)
-    except InvalidInput:
-        return b""
 
 
 # -- My Activity
@@ -181,7 +173,7 @@ def _single(
     turns = [Turn(f"{ident}-1", "user", prompt, at)]
     turns += [Turn("", "tool", told("attached", name), at) for name in files]
     turns += [Turn(f"{ident}-2", "assistant", answer, at)] if answer else []
-    return dialogue.conversation(where, ident, "", turns, at=at, updated=at)
+    return dialogue.conversation(where, ident, "", turns, at, at)
 
 
 def _prompt_of(title: str, prefix: str, answered: bool) -> str | None:
@@ -197,9 +189,9 @@ def _prompt_of(title: str, prefix: str, answered: bool) -> str | None:
 
 
 def _html(archive: Archive, name: str, seen: Counter[str]) -> Iterator[Record]:
-    sample = [parted(cell) for cell in islice(cells(archive, name), _SAMPLE)]
-    prefix = common_beginning([prompt for prompt, _, answer in sample if answer])
-    if sample and not any(cell.product for cell in islice(cells(archive, name), _SAMPLE)):
+    sample = list(islice(cells(archive, name), _SAMPLE))
+    prefix = common_beginning([prompt for prompt, _, answer in map(parted, sample) if answer])
+    if sample and not any(cell.product for cell in sample):
         yield Skipped(name, "no record of it says of which product it is: Google may have changed "
                       "the page; export My Activity once more as JSON")  # fmt: skip
         return
@@ -220,7 +212,7 @@ def _html(archive: Archive, name: str, seen: Counter[str]) -> Iterator[Record]:
 def _studio(archive: Archive) -> Iterator[str]:
     """Files of prompts, mostly without a suffix."""
     for name in _some(archive, ("", ".json")):
-        head = _head(archive, name).lstrip(b"\xef\xbb\xbf \r\n\t")
+        head = archive.head(name, _HEAD).lstrip(b"\xef\xbb\xbf \r\n\t")
         chunks = b'"chunkedPrompt"' in head or b'"runSettings"' in head
         bare = head[:1] == b"[" and b'"role"' in head and b'"text"' in head
         if head[:1] in (b"{", b"[") and (chunks or (bare and b'"model"' in head)):
@@ -237,13 +229,11 @@ def _prompt(archive: Archive, name: str) -> Iterator[Record]:
     turns = list(_system(found))
     for number, chunk in enumerate(chunks):
         turns += _chunk(chunk, number)
-    began, changed = dialogue.dated(turns, None, None)
-    remark = "" if began else _OF_FILE
-    began = began or archive.modified(name)
+    dated = any(turn.at for turn in turns)
+    at, remark = (None, "") if dated else (archive.modified(name), _OF_FILE)
     title = PurePosixPath(name).stem if name.lower().endswith(".json") else PurePosixPath(name).name
     ident = digest("aistudio", title, turns[0].text if turns else "")
-    more: dict[str, Any] = {"at": began, "updated": changed or began, "remark": remark}
-    yield dialogue.conversation(name, ident, title, turns, **more)
+    yield dialogue.conversation(name, ident, title, turns, at, remark=remark)
 
 
 def _system(found: object) -> Iterator[Turn]:

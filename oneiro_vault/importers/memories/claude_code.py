@@ -84,11 +84,7 @@ def _is_topic(archive: Archive, name: str) -> bool:
 
 
 def _has_session(archive: Archive, name: str) -> bool:
-    try:
-        with archive.open(name) as stream:
-            head = stream.read(1 << 16)
-    except InvalidInput:
-        return False
+    head = archive.head(name)
     return bool(_SESSION.search(head)) and b'"type"' in head
 
 

@@ -4,7 +4,6 @@ typed: from its SQLite database (a copy of it) or from what its export script wr
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -63,13 +62,13 @@ def _recognises(archive: Archive) -> bool:
 
 
 def _is_export(archive: Archive, name: str) -> bool:
-    head = json_rows.head(archive, name)
+    head = archive.head(name)
     return b'"exportedAt"' in head and (b'"totalObservations"' in head or b'"observations"' in head)
 
 
 def _databases(archive: Archive) -> list[str]:
     found = [name for name in archive.names() if name.lower().endswith(_ENDINGS)]
-    return [name for name in found if json_rows.head(archive, name).startswith(_MAGIC)]
+    return [name for name in found if archive.head(name).startswith(_MAGIC)]
 
 
 def _is_database(archive: Archive, name: str) -> bool:
@@ -154,9 +153,7 @@ def _copied(archive: Archive, name: str, target: Path) -> Path:
     """With its write-ahead log: a program that runs has its newest rows there."""
     for ending in ("", "-wal"):
         if f"{name}{ending}" in archive.names():
-            place = target.with_name(target.name + ending)
-            with archive.open(f"{name}{ending}") as stream, place.open("wb") as file:
-                shutil.copyfileobj(stream, file, 1 << 20)
+            archive.copy(f"{name}{ending}", target.with_name(target.name + ending))
     return target
 
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any, Final
 
-from oneiro_vault.core import memory
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.archive import UNTOUCHED, Archive
 from oneiro_vault.importers.elements import Damaged, elements
 from oneiro_vault.importers.records import Skipped
 
 Row = dict[str, Any]
-_LOOKED_AT: Final = 20
-_HEAD: Final = 1 << 16
 _MOST_FILES: Final = 200
 
 
@@ -50,46 +46,40 @@ def rows(
                 raise InvalidInput(f"{name}: {error}", hint=error.hint) from error
 
 
-def first(archive: Archive, name: str, keys: Collection[str] = ()) -> list[Row]:
-    """The first of them, [] for what holds none."""
-    found: list[Row] = []
-    try:
-        for one in rows(archive, name, keys):
-            if not isinstance(one, Skipped):
-                found.append(one[1])
-            if len(found) >= _LOOKED_AT:
-                break
-    except InvalidInput:
-        pass
-    return found
-
-
 def files(archive: Archive) -> list[str]:
     """The JSON files of an archive, as many as any store has."""
     return [name for name in archive.names() if name.lower().endswith(".json")][:_MOST_FILES]
 
 
-def head(archive: Archive, name: str) -> bytes:
-    """How a file begins, b"" for one that cannot be read."""
-    try:
-        with archive.open(name) as stream:
-            return stream.read(_HEAD)
-    except InvalidInput:
-        return b""
+class Kind:
+    """The rows of an archive that are of one kind; `keys`: of the lists they are in, `what`: what
+    they should be, for a message; `seen`: how many rows there were so far."""
 
+    def __init__(
+        self, archive: Archive, keys: Collection[str], fits: Callable[[Row], bool], what: str
+    ) -> None:
+        self._archive, self._keys, self._fits, self._what = archive, keys, fits, what
+        self.seen = 0
+        self._fitting = 0
 
-def none_known(archive: Archive, what: str) -> InvalidInput:
-    """The error for a file with records that are none of the format."""
-    return InvalidInput(
-        f"none of the records in {archive.name} is {what}",
-        kept=UNTOUCHED,
-        hint="It may be another tool's export, or a later version's: `oneiro import --help` names "
-        "what is read.",
-    )
+    def rows(self, name: str) -> Iterator[tuple[Place, Row] | Skipped]:
+        """Of one file. Raises InvalidInput for one that is cut, after what came before."""
+        for found in rows(self._archive, name, self._keys):
+            self.seen += 1
+            if isinstance(found, Skipped):
+                yield found
+            elif self._fits(found[1]):
+                self._fitting += 1
+                yield found
+            else:
+                yield Skipped(str(found[0]), f"it is not {self._what}")
 
-
-def identity(source: str, given: str) -> str:
-    """The id that a note of that id there has here (`operations.exchange` gives it), so that others
-    can refer to it."""
-    digest = blake2b(f"{source}\0{given}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return memory.make_id(int.from_bytes(digest, "big"))
+    def refuse_none(self) -> None:
+        """Raise InvalidInput where there were rows, and none of the kind."""
+        if self.seen and not self._fitting:
+            raise InvalidInput(
+                f"none of the records in {self._archive.name} is {self._what}",
+                kept=UNTOUCHED,
+                hint="It may be another tool's export, or a later version's: "
+                "`oneiro import --help` names what is read.",
+            )

@@ -7,13 +7,13 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from hashlib import blake2b
 from typing import Any, BinaryIO, Final, cast
 
 from oneiro_vault.capture import transcripts
 from oneiro_vault.core.frontmatter import fields
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.archive import Archive
+from oneiro_vault.importers.chats.dialogue import begins, digest
 from oneiro_vault.importers.memories import json_rows
 from oneiro_vault.importers.memories.json_rows import Place, Row
 from oneiro_vault.importers.memories.written_note import line, moment, names, prose
@@ -35,7 +35,8 @@ def _is_memory(row: Mapping[str, Any]) -> bool:
 def _recognises(archive: Archive) -> bool:
     if any(name.rpartition("/")[2] == _LINES for name in archive.names()):
         return True
-    return any(map(_is_mem0, _rows_of(archive)))
+    files = json_rows.files(archive)
+    return any(_is_mem0(begins(archive, name, keys=_LISTS)) for name in files)
 
 
 def _is_mem0(rows: list[Row]) -> bool:
@@ -46,34 +47,25 @@ def _is_mem0(rows: list[Row]) -> bool:
     )
 
 
-def _rows_of(archive: Archive) -> Iterator[list[Row]]:
-    return (json_rows.first(archive, name, _LISTS) for name in json_rows.files(archive))
-
-
 def _read(archive: Archive) -> Iterator[Record]:
-    seen = known = 0
+    kind = json_rows.Kind(archive, _LISTS, _is_memory, _WHAT)
     talks: set[str] = set()
     for name in json_rows.files(archive):
-        about = _Names(archive, name)
-        for found in json_rows.rows(archive, name, _LISTS):
-            seen += 1
-            if isinstance(found, Skipped):
-                yield found
-            elif not _is_memory(found[1]):
-                yield Skipped(str(found[0]), f"it is not {_WHAT}")
-            else:
-                known += 1
-                yield from _records(*found, about, talks)
+        yield from _records(kind.rows(name), _Names(archive, name), talks)
         yield from _relations(archive, name)
-    if not seen:
-        for found in _lines(archive):
-            if isinstance(found, Skipped):
-                yield found
-            else:
-                known += 1
-                yield from _records(*found, None, talks)
-    if seen and not known:
-        raise json_rows.none_known(archive, _WHAT)
+    if not kind.seen:
+        yield from _records(_lines(archive), None, talks)
+    kind.refuse_none()
+
+
+def _records(
+    rows: Iterator[tuple[Place, Row] | Skipped], about: _Names | None, talks: set[str]
+) -> Iterator[Record]:
+    for found in rows:
+        if isinstance(found, Skipped):
+            yield found
+        else:
+            yield from _memory(*found, about, talks)
 
 
 class _Names:
@@ -128,7 +120,7 @@ def _line(place: Place, data: bytes) -> Iterator[tuple[Place, Row] | Skipped]:
         yield place, row
 
 
-def _records(place: Place, row: Row, about: _Names | None, talks: set[str]) -> Iterator[Record]:
+def _memory(place: Place, row: Row, about: _Names | None, talks: set[str]) -> Iterator[Record]:
     text = prose(row.get("memory") or row.get("content"))
     state = line(row.get("state")).lower()
     if state == "deleted" or row.get("deleted_at"):
@@ -190,13 +182,8 @@ def _talk(row: Row) -> Conversation | None:
     )
     if not turns:
         return None
-    words = "\0".join(f"{turn.speaker}\0{turn.text}" for turn in turns)
-    return Conversation(
-        id=blake2b(words.encode("utf-8", "replace"), digest_size=12).hexdigest(),
-        title="",
-        turns=turns,
-        at=at,
-    )
+    ident = digest(*(f"{turn.speaker}\0{turn.text}" for turn in turns))
+    return Conversation(id=ident, title="", turns=turns, at=at)
 
 
 def _relations(archive: Archive, name: str) -> Iterator[Note]:

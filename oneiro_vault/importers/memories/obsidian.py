@@ -12,24 +12,12 @@ from typing import Any, Final
 from oneiro_vault.core.memory import named_date
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.importers.archive import Archive
+from oneiro_vault.importers.chats.dialogue import entries
 from oneiro_vault.importers.memories.written_note import line, prose
 
 _SETTINGS: Final = ".obsidian/daily-notes.json"
 _USUAL: Final = "YYYY-MM-DD"
-_MONTHS: Final = (
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "may",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "oct",
-    "nov",
-    "dec",
-)
+_MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _WORD: Final = r"[^\W\d_]+"
 _NAMED: Final = {
     "YYYY": ("year", r"\d{4}"),
@@ -115,7 +103,7 @@ def canvas(data: bytes) -> str:
     found = json.loads(data.decode("utf-8-sig")) if data.strip() else {}
     if not isinstance(found, dict):
         raise ValueError("it is no object")
-    nodes = sorted(filter(_is_node, _listed(found.get("nodes"))), key=_place)
+    nodes = sorted(filter(_is_node, entries(found.get("nodes"))), key=_place)
     cards = [node for node in nodes if node.get("type") != "group"]
     parts: list[str] = []
     for group in (node for node in nodes if node.get("type") == "group"):
@@ -123,7 +111,7 @@ def canvas(data: bytes) -> str:
         cards = [card for card in cards if card not in inside]
         parts += [f"## {line(group.get('label')) or 'Group'}", *filter(None, map(_card, inside))]
     parts = [*filter(None, map(_card, cards)), *parts]
-    return "\n\n".join([*parts, *_arrows(nodes, _listed(found.get("edges")))])
+    return "\n\n".join([*parts, *_arrows(nodes, entries(found.get("edges")))])
 
 
 def _arrows(nodes: Sequence[Mapping[str, Any]], edges: Sequence[Any]) -> Iterator[str]:
@@ -173,10 +161,6 @@ def _within(card: Mapping[str, Any], group: Mapping[str, Any]) -> bool:
 
 def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
-
-
-def _listed(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _is_node(value: object) -> bool:

@@ -12,10 +12,13 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from oneiro_vault.core.conversation.captures import IMPORT
+from oneiro_vault.core.memory import id_of
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.archive import UNTOUCHED, Archive
+from oneiro_vault.importers.chats.dialogue import begins
 from oneiro_vault.importers.memories import json_rows, written_note
-from oneiro_vault.importers.memories.json_rows import Row, identity
+from oneiro_vault.importers.memories.json_rows import Row
 from oneiro_vault.importers.memories.written_note import Written, line, moment, names, prose
 from oneiro_vault.importers.records import Format, Note, Record, Skipped
 
@@ -29,7 +32,8 @@ _COLUMNS: Final = (
     "created_at", "updated_at", "confidence",
 )  # fmt: skip
 _NAME: Final = "oubli"
-_SOURCE: Final = f"import:{_NAME}"
+_SOURCE: Final = f"{IMPORT}{_NAME}"
+"""With the id that a note has there it makes the one it has here, which others can refer to."""
 _LONG: Final = 200
 """Characters of a summary that is a title by itself."""
 
@@ -43,7 +47,7 @@ def _is_memory(row: Mapping[str, Any]) -> bool:
 def _recognises(archive: Archive) -> bool:
     if _CORE in archive.names() or _tables(archive):
         return True
-    found = (json_rows.first(archive, name, _LISTS) for name in json_rows.files(archive))
+    found = (begins(archive, name, keys=_LISTS) for name in json_rows.files(archive))
     return any(_is_memory(row) for rows in found for row in rows)
 
 
@@ -57,33 +61,24 @@ def _tables(archive: Archive) -> list[str]:
 
 
 def _read(archive: Archive) -> Iterator[Record]:
-    known = seen = 0
+    kind = json_rows.Kind(archive, _LISTS, _is_memory, _WHAT)
     tables = _tables(archive)
-    for name in archive.names():
-        if name.rpartition("/")[2] == _CORE:
-            known += 1
-            yield _core(archive, name)
+    cores = [name for name in archive.names() if name.rpartition("/")[2] == _CORE]
+    for name in cores:
+        yield _core(archive, name)
     for name in json_rows.files(archive):
         if any(name.startswith(table) for table in tables):
             continue
         ids = _ids(one[1] for one in _good(archive, name))
-        for found in json_rows.rows(archive, name, _LISTS):
-            seen += 1
-            if isinstance(found, Skipped):
-                yield found
-            elif not _is_memory(found[1]):
-                yield Skipped(str(found[0]), f"it is not {_WHAT}")
-            else:
-                known += 1
-                yield _note(str(found[0]), found[1], ids)
+        for found in kind.rows(name):
+            yield found if isinstance(found, Skipped) else _note(str(found[0]), found[1], ids)
     for table in tables:
         rows = _of_lance(archive, table)
         ids = _ids(rows)
-        known += 1
         for number, row in enumerate(rows, 1):
             yield _note(f"{table or archive.name}, row {number:,}", row, ids)
-    if seen and not known:
-        raise json_rows.none_known(archive, _WHAT)
+    if not (cores or tables):
+        kind.refuse_none()
 
 
 def _good(archive: Archive, name: str) -> Iterator[tuple[object, Row]]:
@@ -111,11 +106,11 @@ def _note(where: str, row: Row, ids: set[str]) -> Record:
         "tags": names(_listed(row.get("topics"))),
         "topics": names(_listed(row.get("keywords"))),
         "level": level if isinstance(level, int) and level > 0 else 0,
-        "derived_from": [identity(_SOURCE, one) for one in _parents(row, given, ids)],
+        "derived_from": [id_of(_SOURCE, one) for one in _parents(row, given, ids)],
         "confidence": _share(row.get("confidence")),
     }
     return Note(
-        id=given or identity(_SOURCE, f"{summary}\0{text}"),
+        id=given or id_of(_SOURCE, f"{summary}\0{text}"),
         title=summary if len(summary) <= _LONG else "",
         text=text or summary,
         at=moment(row.get("created_at")),
@@ -178,9 +173,7 @@ def _of_lance(archive: Archive, table: str) -> list[Row]:
             if name.startswith(table):
                 target = Path(folder, _FOLDER, name.removeprefix(table))
                 target.parent.mkdir(parents=True, exist_ok=True)
-                with archive.open(name) as stream, target.open("wb") as file:
-                    while data := stream.read(1 << 20):
-                        file.write(data)
+                archive.copy(name, target)
         try:
             opened = lancedb.connect(folder).open_table("memories")
             columns = [one for one in _COLUMNS if one in opened.schema.names]

@@ -109,7 +109,7 @@ class Shown:
         self._named: dict[str, list[str]] = {}
         for name in archive.names():
             if name.lower().endswith(_PICTURES) and not hidden(name):
-                self._named.setdefault(_key(PurePosixPath(name).name), []).append(name)
+                self._named.setdefault(twin_key(PurePosixPath(name).name), []).append(name)
 
     def by(self, body: str, note: str) -> dict[str, str]:
         """What a note embeds, as it is written there -> name of the picture in the archive."""
@@ -121,12 +121,12 @@ class Shown:
 
     def _at(self, target: str, note: str) -> str:
         """Beside the note, else by its place in the vault, else by as much of it as is written."""
-        wanted = _key(unquote(target).strip().lstrip("/"))
-        beside = posixpath.normpath(posixpath.join(_key(posixpath.dirname(note)), wanted))
+        wanted = twin_key(unquote(target).strip().lstrip("/"))
+        beside = posixpath.normpath(posixpath.join(twin_key(posixpath.dirname(note)), wanted))
         named = self._named.get(wanted.rpartition("/")[2], [])
-        for name in (one for place in (beside, wanted) for one in named if _key(one) == place):
+        for name in (one for place in (beside, wanted) for one in named if twin_key(one) == place):
             return name
-        return next((one for one in named if _key(one).endswith(f"/{wanted}")), "")
+        return next((one for one in named if twin_key(one).endswith(f"/{wanted}")), "")
 
 
 class _Vault:
@@ -273,10 +273,6 @@ def _portable(part: str) -> str:
     find it by its title."""
     kept = _ODD.sub("-", part).rstrip(" .-") if _ODD.search(part) else part.rstrip(" .")
     return f"{kept}_" if _RESERVED.fullmatch(kept) else kept or "_"
-
-
-def _key(name: str) -> str:
-    return composed(name).casefold()
 
 
 def _fields(body: str) -> dict[str, str]:

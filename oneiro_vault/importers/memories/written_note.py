@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Final
 
@@ -15,6 +15,7 @@ from oneiro_vault.capture.transcripts import unmarked
 from oneiro_vault.core import memory
 from oneiro_vault.core.frontmatter import fields, salvage, yaml_block
 from oneiro_vault.core.memory import Memory
+from oneiro_vault.core.time.date_ranges import since_epoch
 from oneiro_vault.errors import InvalidInput, UnreadableNote
 from oneiro_vault.importers.archive import Archive
 from oneiro_vault.importers.records import Skipped
@@ -127,7 +128,7 @@ def frontmatter(written: Written, found: Memory, prefix: str) -> dict[str, objec
         elif key in fields.EXPECTED and (key not in _TAKEN or key in found.problems):
             kept[f"{prefix}_{key}"] = value
         elif key not in _TAKEN:
-            kept[key] = value
+            kept[_named(key, prefix)] = value
     kept.setdefault("type", "note")
     known = {
         "description": found.description,
@@ -135,6 +136,15 @@ def frontmatter(written: Written, found: Memory, prefix: str) -> dict[str, objec
         "aliases": names(found.aliases),
     }
     return kept | {key: value for key, value in known.items() if value}
+
+
+def _named(key: str, prefix: str) -> str:
+    """A key of theirs; what no file of ours can have as one (nothing, two lines) has its prefix."""
+    try:
+        fields.checked(key, None)
+    except InvalidInput:
+        return f"{prefix}_{line(key)}"
+    return key
 
 
 def own_type(said: str) -> str:
@@ -172,21 +182,13 @@ def moment(value: object) -> datetime | None:
     """A date however a program writes it (RFC 3339, without zone as UTC, seconds or milliseconds
     since 1970), None for what is none."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _since_epoch(float(value))
+        return since_epoch(value)
     said = memory.written_date(value)
     try:
         found = datetime.fromisoformat(said) if said else None
     except ValueError:
         return None
     return found if found and found.year >= _FIRST_YEAR else None
-
-
-def _since_epoch(seconds: float) -> datetime | None:
-    seconds = seconds / 1000 if abs(seconds) > 1e11 else seconds
-    try:
-        return datetime.fromtimestamp(seconds, UTC) if seconds > 0 else None
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 composed = partial(unicodedata.normalize, "NFC")

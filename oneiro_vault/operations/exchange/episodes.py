@@ -90,12 +90,6 @@ class Manner:
     limit: int = 1_000_000
 
 
-def identity(*parts: str) -> str:
-    """The id of what these words name."""
-    whole = "\0".join(parts).encode("utf-8", "surrogatepass")
-    return memories.make_id(int.from_bytes(blake2b(whole, digest_size=8).digest(), "big"))
-
-
 def marks(turns: Sequence[Turn]) -> list[str]:
     """What each message is known by in a later export: its id, else its words and how often they
     came before; "" for what is no message."""
@@ -227,7 +221,7 @@ def _file(
         number = f", part {place[0] + 1} of {place[1]}" if place[1] > 1 else ""
         title = f"{title} ({created[:10]}{number})"
     first = next(iter(part.marks), "")
-    ident = identity(manner.source, said.id, first or f"{part.turn} {place[0]}")
+    ident = memories.id_of(manner.source, said.id, first or f"{part.turn} {place[0]}")
     project = manner.project or " ".join(said.project.split())
     meta: dict[str, object] = {
         "id": ident, "type": EPISODIC, "title": title, "created": created,
@@ -247,7 +241,7 @@ def session_of(said: Conversation) -> str:
 
 def ids(said: Conversation, names: Sequence[str], source: str) -> Iterator[str]:
     """The ids that episodes of a conversation may have: one can begin at any of its messages."""
-    return (identity(source, said.id, name) for name in names if name)
+    return (memories.id_of(source, said.id, name) for name in names if name)
 
 
 def shown_date(at: datetime | None) -> str:

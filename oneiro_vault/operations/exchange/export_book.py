@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import quote
 
 from oneiro_vault.api import Progress
+from oneiro_vault.core.conversation.captures import IMPORT, imported
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.parser import Link
 from oneiro_vault.core.markdown.quoting import without_comments
@@ -19,7 +20,7 @@ from oneiro_vault.index.base import Row
 from oneiro_vault.operations.exchange.export_jsonl import STAGE, attach
 from oneiro_vault.operations.exchange.export_okf import plain
 from oneiro_vault.operations.exchange.export_target import Target
-from oneiro_vault.operations.exchange.exported import Exported, Selection
+from oneiro_vault.operations.exchange.exported import Exported, Selection, relinked
 
 NAME: Final = "book.md"
 _FEW: Final = 3
@@ -166,8 +167,8 @@ def _section(chosen: Selection, one: Exported, single: bool) -> str:
 
 def _origin(source: str) -> str:
     """Who wrote what is not in a person's own words."""
-    if source.startswith("import:"):
-        return f"imported from {source.removeprefix('import:')}"
+    if imported(source):
+        return f"imported from {source.removeprefix(IMPORT)}"
     return {"dream": "written by a night", "capture": "from a conversation"}.get(
         source, f"said by {source or 'others'}"
     )
@@ -176,13 +177,7 @@ def _origin(source: str) -> str:
 def _body(chosen: Selection, one: Exported, single: bool) -> str:
     """Its words, headings no higher than its own, links to the places of this book."""
     text = without_comments(one.body.replace("\r\n", "\n").replace("\r", "\n"))
-    parts, at = [], 0
-    for link in parser.parse(text).links:
-        if link.start >= at:
-            said = _link(chosen, one, link, text[link.start : link.end], single)
-            parts += [text[at : link.start], said]
-            at = link.end
-    text = "".join([*parts, text[at:]])
+    text = relinked(text, lambda link, said: _link(chosen, one, link, said, single))
     if single and "![" in text:
         text = _outside(text, _IMAGE, lambda hit: f"*(picture{hit[1] and ': '}{hit[1]})*")
     elif one.attachments:

@@ -13,7 +13,6 @@ from urllib.parse import quote
 import oneiro_vault
 from oneiro_vault.api import Progress
 from oneiro_vault.core.frontmatter import yaml_block
-from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.parser import Link
 from oneiro_vault.core.memory import OWN_WORDS, Memory, moment
 from oneiro_vault.core.picture import EXTENSIONS
@@ -21,7 +20,7 @@ from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.okf import AS_WRITTEN, RESERVED, STAMP, VERSION, unlinked
 from oneiro_vault.operations.exchange.export_jsonl import STAGE, attach
 from oneiro_vault.operations.exchange.export_target import Target
-from oneiro_vault.operations.exchange.exported import Exported, Selection
+from oneiro_vault.operations.exchange.exported import Exported, Selection, relinked
 from oneiro_vault.vault.worktree.files import twin_key
 
 _STATUS: Final = {
@@ -141,27 +140,21 @@ class _Bundle:
     def _linked(self, one: Exported) -> str:
         """The body with every link to another concept, or to a picture, as plain Markdown from the
         top of the bundle; what it was is the link's title."""
-        parts, at = [], 0
-        for link in parser.parse(one.body).links:
-            text = one.body[link.start : link.end]
-            if link.start >= at and (said := self._link(one, link, text)):
-                parts += [one.body[at : link.start], said]
-                at = link.end
-        return "".join([*parts, one.body[at:]])
+        return relinked(one.body, lambda link, text: self._link(one, link, text))
 
-    def _link(self, one: Exported, link: Link, text: str) -> str:
-        """ "" for one that stays as it is."""
+    def _link(self, one: Exported, link: Link, text: str) -> str | None:
+        """None for one that stays as it is."""
         was = _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
         label = (link.label or link.target or link.heading).replace("\\", "")
         if link.embedded and _PICTURE.search(link.target):
             fits = [path for path in one.attachments if _is(path, link.target)]
-            return f'![{label}](/{quote(fits[0])} "{was}")' if fits else ""
+            return f'![{label}](/{quote(fits[0])} "{was}")' if fits else None
         row = self.chosen.named(link.target, one.path) if link.target else None
         if row is None:
-            return ""
+            return None
         place = self.places[row.handle]
         if "[[" not in text and place == self.chosen.place(row):
-            return ""  # leads there as it is
+            return None  # leads there as it is
         part = f"#{_anchor(link.heading)}" if link.heading and link.heading[0] != "^" else ""
         return f'[{label}](/{quote(place)}{part} "{was}")'
 

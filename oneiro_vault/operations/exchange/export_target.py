@@ -10,11 +10,12 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from oneiro_vault.errors import InvalidInput, shown
+from oneiro_vault.vault.worktree.files import digest
 from oneiro_vault.vault.write import disk
 
 MANIFEST: Final = ".oneiro-export.json"
@@ -38,7 +39,7 @@ class Target:
 
     def add(self, name: str, data: bytes) -> None:
         """Write one file of it (`name` relative, with `/`)."""
-        self._made[name] = sha256(data).hexdigest()
+        self._made[name] = digest(data)
         self._put(name, data)
 
     @contextmanager
@@ -202,7 +203,7 @@ def _hashes(place: Path) -> Iterator[tuple[str, str]]:
         for path in sorted(place.rglob("*")):
             name = path.relative_to(place).as_posix()
             if name != MANIFEST and (path.is_symlink() or not path.is_dir()):
-                yield name, _digest(path) if path.is_file() and not path.is_symlink() else ""
+                yield name, _file_digest(path)
         return
     with zipfile.ZipFile(place) as archive:
         for entry in archive.namelist():
@@ -210,18 +211,28 @@ def _hashes(place: Path) -> Iterator[tuple[str, str]]:
                 yield entry, _unpacked_digest(archive, entry)
 
 
+def _file_digest(path: Path) -> str:
+    """ "" for a link or what is no file: no export makes one."""
+    if path.is_symlink() or not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return _digest(file)
+
+
 def _unpacked_digest(archive: zipfile.ZipFile, entry: str) -> str:
     """ "" for what cannot be read: that is not as it was made."""
     try:
         with archive.open(entry) as file:
-            return file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+            return _digest(file)
     except _DAMAGED:
         return ""
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
+def _digest(file: IO[bytes]) -> str:
+    whole = sha256()
+    while data := file.read(1 << 20):
+        whole.update(data)
+    return whole.hexdigest()
 
 
 def _entry(name: str) -> zipfile.ZipInfo:

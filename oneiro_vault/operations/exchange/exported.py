@@ -4,7 +4,7 @@ private, with what the history says of it and the files it shows."""
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,8 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core import picture
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.frontmatter.salvage import salvage
+from oneiro_vault.core.markdown import parser
+from oneiro_vault.core.markdown.parser import Link
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import OneiroError, UnreadableNote, UnsafePath
@@ -194,6 +196,18 @@ class Selection:
         if isinstance(self.view, Past):
             return vault.history.log(start=self.view.moment.point.commit)
         return vault.log()
+
+
+def relinked(body: str, said: Callable[[Link, str], str | None]) -> str:
+    """A body with every link as `said` writes it, of which it is told the link and its text; None
+    for one that stays."""
+    parts, at = [], 0
+    for link in parser.parse(body).links:
+        text = body[link.start : link.end]
+        if link.start >= at and (new := said(link, text)) is not None:
+            parts += [body[at : link.start], new]
+            at = link.end
+    return "".join([*parts, body[at:]])
 
 
 def _read(row: Row, data: bytes) -> tuple[Mapping[str, object], str, str]:

@@ -4,10 +4,9 @@ anybody's words."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 from oneiro_vault.capture import privacy, transcripts
 from oneiro_vault.core import memory as memories
@@ -17,10 +16,11 @@ from oneiro_vault.core.memory import Memory, fingerprint
 from oneiro_vault.errors import OneiroError, UnsafePath
 from oneiro_vault.importers.records import Conversation, Note
 from oneiro_vault.index.base import Row
-from oneiro_vault.operations.exchange.episodes import STATE, File, Manner, identity, shown_date
+from oneiro_vault.operations.exchange.episodes import STATE, File, Manner, shown_date
+from oneiro_vault.operations.exchange.put_back import Gone, Places, with_id
 from oneiro_vault.operations.remember.drafts import note_path, title_of
 from oneiro_vault.operations.runtime import House
-from oneiro_vault.vault.worktree.files import portable, twin_key
+from oneiro_vault.vault.worktree.files import digest, portable, twin_key
 
 NEW: Final = "new"
 GROWN: Final = "grown"
@@ -46,7 +46,7 @@ def named(said: Conversation) -> Conversation:
     """A conversation that has no id gets one of its first words, which stay in a later export."""
     first = said.turns[0] if said.turns else None
     mark = first.id or first.text if first else said.title
-    return replace(said, id=sha256(mark.encode("utf-8", "surrogatepass")).hexdigest()[:24])
+    return replace(said, id=digest(mark.encode("utf-8", "surrogatepass"))[:24])
 
 
 @dataclass
@@ -57,16 +57,10 @@ class Left:
     house: House
     names: Sequence[str]
     source: str
-    _taken: dict[str, set[str]] = field(default_factory=dict)
 
-    def take(self, path: str) -> bool:
-        """Can a new note stand at a path, on any system? Then no other one of this import can."""
-        folder, _, name = path.rpartition("/")
-        if folder not in self._taken:
-            self._taken[folder] = set(map(twin_key, self.house.vault.files.names(folder)))
-        free = twin_key(name) not in self._taken[folder]
-        self._taken[folder].add(twin_key(name))
-        return free
+    def __post_init__(self) -> None:
+        """No two new notes can be at one place."""
+        self.places = Places(self.house)
 
     def same(self, note: Note, body: str) -> tuple[Row, bytes, Memory] | None:
         """The one that a note seems to have been, unless somebody changed it here."""
@@ -100,7 +94,7 @@ def planned(
     house: House,
     note: Note,
     manner: Manner,
-    gone: Mapping[str, Mapping[str, Any]],
+    gone: Gone,
     left: Left,
 ) -> Plan:
     """What is to be done with a note of an export."""
@@ -154,7 +148,7 @@ def _written(note: Note, manner: Manner) -> tuple[dict[str, object], str]:
     if manner.foreign:
         meta |= {"source": manner.source, "trust": None, "core": None}
     if not own:
-        meta["id"] = identity(manner.source, note.id or note.path or f"{title}\0{body}")
+        meta["id"] = memories.id_of(manner.source, note.id or note.path or f"{title}\0{body}")
         meta[STATE] = f"{_state(str(meta['title']), body)} {manner.exported}"
     meta.setdefault("type", "semantic")
     meta.setdefault("title", title)
@@ -188,8 +182,7 @@ def _versions(house: House, ident: str) -> Iterator[tuple[Row, bytes, Memory]]:
     seen: set[str] = set()
     while ident and ident not in seen:
         seen.add(ident)
-        row = next((one for one in house.index.get(ident) if one.id == ident), None)
-        if row is None:
+        if (row := with_id(house, ident)) is None:
             return
         data, known = house.load(row)
         yield row, data, known
@@ -223,12 +216,12 @@ def _path(house: House, note: Note, meta: Mapping[str, object], own: bool, left:
     except (UnsafePath, OneiroError):
         return usual
     free = own or house.index.by_path(wanted) is None
-    return wanted if free and left.take(wanted) else usual
+    return wanted if free and left.places.take(wanted) else usual
 
 
 def _beside(house: House, row: Row, known: Memory, meta: dict[str, object], body: str) -> Plan:
     """It was changed here and there: a proposal waits for a person, once for each state."""
-    ident = identity("beside", row.handle, _state(str(meta["title"]), body))
+    ident = memories.id_of("beside", row.handle, _state(str(meta["title"]), body))
     if _newest(house, ident) is not None:
         return Plan(CHANGED_HERE)
     title = f"Proposed: {known.title}"
@@ -244,9 +237,9 @@ def _superseding(
 ) -> Plan:
     """The new version takes the place of the former, whose words stay. Where somebody chose that
     place (its vault there, a person here) the new version stands in it, since links lead there."""
-    ident = identity(first, _said(meta)[0])
+    ident = memories.id_of(first, _said(meta)[0])
     made = meta | {"id": ident, "supersedes": [row.handle]} | _begun(known, meta)
-    base = sha256(data).hexdigest()
+    base = digest(data)
     former = _former(data, known, made)
     if row.path.endswith(f"-{row.handle}.md") or not memories.is_id(row.handle):
         old = File(row.handle, row.path, {}, "", base, former, ident)
@@ -262,7 +255,7 @@ def _moved(
     ident = str(meta["id"])
     made = meta | {"supersedes": [row.handle]} | _begun(known, meta)
     old = File(row.handle, _filed(row, known), {}, "", None, _former(data, known, made), ident)
-    base = sha256(data).hexdigest()
+    base = digest(data)
     away = File(f"{row.handle} away", row.path, {}, "", base, partner=ident, gone=True)
     return Plan(GROWN, File(ident, path, made, body, partner=row.handle), (old, away))
 

@@ -3,7 +3,6 @@ and camera, and shown where they lie now."""
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -62,4 +61,4 @@ def _link(text: str, start: int, place: str, note: str) -> str:
     """Obsidian finds a file by its place in the vault, Markdown from the note's own."""
     if text.startswith("[[", start - 2):
         return place
-    return posixpath.relpath(place, posixpath.dirname(note) or ".")
+    return picture.relative(place, note)

@@ -14,6 +14,7 @@ from typing import Final
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.conversation.captures import IMPORT
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import InvalidInput, OneiroError, RepositoryBusy, shown
 from oneiro_vault.importers import formats
@@ -23,7 +24,7 @@ from oneiro_vault.index.base import Row
 from oneiro_vault.operations.exchange import episodes, foreign_notes
 from oneiro_vault.operations.exchange.episodes import SEEN, STATE, File, Manner
 from oneiro_vault.operations.exchange.foreign_pictures import Pictures
-from oneiro_vault.operations.exchange.put_back import as_foreign, put_back
+from oneiro_vault.operations.exchange.put_back import as_foreign, put_back, restored
 from oneiro_vault.operations.remember.store_captures import waiting
 from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.vault import ledger
@@ -172,7 +173,7 @@ class Import:
     def __post_init__(self) -> None:
         """Everything is written as this import is to write it."""
         self._pictures = Pictures(self.house, self.archive)
-        self.source = f"import:{self.format.name}"
+        self.source = f"{IMPORT}{self.format.name}"
         self._left = foreign_notes.Left(self.house, self.archive.names(), self.source)
         self.gone = {
             mark: event
@@ -396,15 +397,9 @@ class Import:
         ids = tuple(file.id for file, _ in good if memories.is_id(file.id))
         title = f"{len(ids)} notes from {self.format.title}"
         operation = Operation("import", title, self.source, ids)
-        again = self.house.forgotten()
-        events = [
-            ledger.make("restore", ident, self.house.vault.clock(), actor=self.source)
-            for ident in ids
-            if ident in again
-        ]
-        receipt = self.house.vault.apply(
-            [change for _, change in good], operation, events=events, each=True
-        )
+        changes = [change for _, change in good]
+        back = restored(self.house, operation)
+        receipt = self.house.vault.apply(changes, operation, events=back, each=True)
         if not receipt.refused:
             self.commits += [receipt.commit] if receipt.commit else []
             self.house.refresh(file.path for file, _ in good if is_note(file.path))

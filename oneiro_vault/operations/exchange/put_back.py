@@ -4,7 +4,6 @@ it since."""
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -39,6 +38,23 @@ _MOST: Final = 100
 
 Gone = Mapping[str, Mapping[str, Any]]
 """Id, or fingerprint of the words, of what was forgotten -> its event."""
+
+
+@dataclass
+class Places:
+    """Where notes can be written: on some systems two names are one file."""
+
+    house: House
+    _taken: dict[str, set[str]] = field(default_factory=dict)
+
+    def take(self, path: str) -> bool:
+        """Can a new note stand at a path, on any system? Then no other one can from now on."""
+        folder, _, name = path.rpartition("/")
+        if folder not in self._taken:
+            self._taken[folder] = set(map(twin_key, self.house.vault.files.names(folder)))
+        free = twin_key(name) not in self._taken[folder]
+        self._taken[folder].add(twin_key(name))
+        return free
 
 
 @dataclass
@@ -106,6 +122,21 @@ def _count(changes: Sequence[tuple[Note, Write]], done: Returned) -> None:
     done.told += sum(note.meta.get("type") == "orientation" for note, _ in changes)
 
 
+def with_id(house: House, ident: str) -> Row | None:
+    """The note whose file says this id."""
+    return next((row for row in house.index.get(ident) if row.id == ident), None)
+
+
+def restored(house: House, operation: Operation) -> list[ledger.Event]:
+    """The events by which what was forgotten and comes with an operation is known again."""
+    gone, now = house.forgotten(), house.vault.clock()
+    return [
+        ledger.make("restore", one, now, actor=operation.actor)
+        for one in operation.memories
+        if one in gone
+    ]
+
+
 def as_foreign(note: Note) -> Note:
     """A note of somebody else's vault, without what it claims to be: as if any program wrote it."""
     kept = {key: value for key, value in note.meta.items() if key not in CLAIMS}
@@ -121,7 +152,10 @@ class _Batch:
     actor: str
     gone: Gone
     _ids: set[str]
-    _taken: dict[str, set[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """No two of them can be at one place."""
+        self._places = Places(self.house)
 
     def change(self, note: Note) -> Write | None:
         """None for one that is here as it is. Raises OneiroError for one that has to stay out."""
@@ -161,9 +195,8 @@ class _Batch:
         title = notes[0].title if len(notes) == 1 else f"{len(notes)} memories of an export"
         ids = tuple(note.id for note in notes if memories.is_id(note.id))
         files = [*{one.path: one for note in notes for one in self._files(note)}.values()]
-        again, now = self.house.forgotten(), self.house.vault.clock()
-        back = [ledger.make("restore", one, now, actor=self.actor) for one in ids if one in again]
         operation = Operation("import", title, self.actor, ids)
+        back = restored(self.house, operation)
         receipt = self.house.vault.apply([*writes, *files], operation, events=back, each=True)
         if not receipt.refused:
             self.house.refresh([write.path for write in writes])
@@ -173,7 +206,7 @@ class _Batch:
         """A note without an id is known by its place, or by its bytes where it got another one."""
         index = self.house.index
         if ident:
-            return next((row for row in index.get(ident) if row.id == ident), None)
+            return with_id(self.house, ident)
         sha = digest(note.data or b"")
         for place in _others(note.path, ""):
             row = index.by_path(place)
@@ -196,13 +229,8 @@ class _Batch:
     def _free(self, path: str, ident: str) -> str:
         """The path, with the id or a number in its name where another file has that, on this system
         or another."""
-        folder = posixpath.dirname(path)
-        if folder not in self._taken:
-            self._taken[folder] = set(map(twin_key, self.house.vault.files.names(folder)))
-        taken = self._taken[folder]
         for one in _others(path, ident):
-            if (key := twin_key(posixpath.basename(one))) not in taken:
-                taken.add(key)
+            if self._places.take(one):
                 return one
         raise InvalidInput(f"another file is at {path}")
 

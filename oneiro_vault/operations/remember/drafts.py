@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.conversation.captures import KIND, SOURCE
+from oneiro_vault.core.conversation.captures import KIND, SOURCE, imported
 from oneiro_vault.core.frontmatter import fields, yaml_block
 from oneiro_vault.core.memory import STATUSES, TYPES, fingerprint
 from oneiro_vault.core.text.query import speaker_of
@@ -198,7 +198,7 @@ def body_of(value: Any, limit: int) -> str:
 def concise(text: str, actor: str, before: int = 0) -> None:
     """Refuse what a model hands over as one memory and is a document; one of `before` characters
     may grow. Raises InvalidInput."""
-    if len(text) > LONGEST + before and actor != "user" and not actor.startswith("import:"):
+    if len(text) > LONGEST + before and actor != "user" and not imported(actor):
         raise InvalidInput(
             f"the text has {len(text):,} characters; as one memory at most {LONGEST:,} are stored",
             kept=KEPT,
@@ -255,7 +255,7 @@ def _permitted(meta: Mapping[str, Any], actor: str) -> None:
         raise InvalidInput(
             "core is given by a person to a note that is there", kept=KEPT, hint="Leave `core` out."
         )
-    if "id" in meta and actor != "user" and not actor.startswith("import:"):
+    if "id" in meta and actor != "user" and not imported(actor):
         raise InvalidInput(
             "an id is given by the vault, never by the caller", kept=KEPT, hint="Leave `id` out."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from oneiro_vault.core.conversation.captures import IMPORT, imported
 from oneiro_vault.core.markdown.word_diff import Change
 
 DID: Final[Mapping[str, str]] = {
@@ -90,7 +91,7 @@ def who(entry: Mapping[str, Any]) -> str:
         return _WHO[actor]
     if actor == "dream":
         return f"by a night ({entry['loop']})" if entry["loop"] else "by a night"
-    return actor.replace("import:", "from ") or f"by {author}"
+    return actor.replace(IMPORT, "from ") or f"by {author}"
 
 
 _WHO: Final[Mapping[str, str]] = {
@@ -134,8 +135,8 @@ def origin(meta: Mapping[str, Any]) -> str:
     """Where a memory comes from, in a sentence."""
     source, trust = str(meta.get("source") or "user"), str(meta.get("trust") or "user")
     client = f", through {meta['client']}" if meta.get("client") else ""
-    if source.startswith("import:"):
-        return f"It was imported from {source.removeprefix('import:')}."
+    if imported(source):
+        return f"It was imported from {source.removeprefix(IMPORT)}."
     if source == "capture":
         return f"It is a conversation, kept as it was{client}."
     if trust == "said":

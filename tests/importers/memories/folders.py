@@ -48,7 +48,12 @@ def known(path: Path) -> str:
 
 def notes(found: list[Record]) -> dict[str, Note]:
     """The notes by their titles."""
-    return {one.title: one for one in found if isinstance(one, Note)}
+    return {one.title: one for one in notes_in_order(found)}
+
+
+def notes_in_order(found: list[Record]) -> list[Note]:
+    """The notes as they came, also those that have no title."""
+    return [one for one in found if isinstance(one, Note)]
 
 
 def talks(found: list[Record]) -> dict[str, Conversation]:

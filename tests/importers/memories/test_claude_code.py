@@ -16,6 +16,7 @@ from tests.importers.memories.folders import (
     folder,
     known,
     notes,
+    notes_in_order,
     records,
     said,
     skipped,
@@ -171,8 +172,8 @@ def test_two_projects_may_have_a_file_of_one_name(tmp_path: Path) -> None:
         "projects/-b/memory/boat-name.md": LATER.replace("Petrel", "Dora"),
         "projects/-a/memory/MEMORY.md": INDEX,
     }
-    found = list(records(home(tmp_path, files)))
-    assert len({one.id for one in found}) == 2  # type: ignore[union-attr]
+    found = records(home(tmp_path, files))
+    assert len({note.id for note in notes_in_order(found)}) == len(found) == 2
 
 
 def test_instructions_stay_with_claude_code(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ PROMPT = {
     "prompt_text": "Why does the pump run dry?",
     "created_at_epoch": AT,
 }
-Rows = dict[str, list[dict[str, Any]]]
+Rows = dict[str, list[Any]]
 ALL: Rows = {
     "sdk_sessions": [SESSION],
     "observations": [OBSERVATION],
@@ -216,7 +216,7 @@ def test_prompts_of_several_sessions_in_any_order_and_twice(tmp_path: Path) -> N
 
 def test_broken_rows_are_told_and_stop_no_other(tmp_path: Path) -> None:
     rows: Rows = {
-        "observations": [7, {}, {"title": None, "narrative": 7}, OBSERVATION],  # type: ignore[list-item]
+        "observations": [7, {}, {"title": None, "narrative": 7}, OBSERVATION],
         "session_summaries": [{"memory_session_id": "x"}],
         "user_prompts": [{"prompt_text": "Whose?"}],
     }

@@ -12,11 +12,11 @@ import pytest
 
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.memories.mem0 import FORMAT
-from oneiro_vault.importers.records import Skipped
 from tests.importers.memories.folders import (
     folder,
     known,
     notes,
+    notes_in_order,
     records,
     said,
     skipped,
@@ -91,8 +91,7 @@ def test_words_that_a_fact_came_from_are_a_conversation_once(tmp_path: Path) -> 
         ("assistant", "A boat?"),
         ("quoted", "Be brief."),
     ]
-    sessions = [one.meta["session"] for one in found if not hasattr(one, "turns")]  # type: ignore[union-attr]
-    assert sessions == [one.id, one.id]
+    assert [note.meta["session"] for note in notes_in_order(found)] == [one.id, one.id]
 
 
 def test_a_graph_is_a_note_of_typed_edges(tmp_path: Path) -> None:
@@ -135,12 +134,13 @@ def test_a_backup_and_what_was_deleted_there(tmp_path: Path) -> None:
     path = zipped(tmp_path / "memories_export_pat.zip", files)
     assert known(path) == "mem0-json"
     found = records(path)
-    facts = {one.text: one for one in found if not isinstance(one, Skipped)}  # type: ignore[union-attr]
+    facts = {note.text: note for note in notes_in_order(found)}
+    assert len(found) == len(facts) + len(skipped(found))
     assert facts.keys() == {"Owns Petrel", "Old boat", "Secret boat"}
-    assert facts["Owns Petrel"].meta["tags"] == ["boats"]  # type: ignore[union-attr]
-    assert facts["Owns Petrel"].meta["mem0_app"] == "cursor"  # type: ignore[union-attr]
-    assert facts["Old boat"].meta["status"] == "archived"  # type: ignore[union-attr]
-    assert facts["Secret boat"].meta["status"] == "archived"  # type: ignore[union-attr]
+    assert facts["Owns Petrel"].meta["tags"] == ["boats"]
+    assert facts["Owns Petrel"].meta["mem0_app"] == "cursor"
+    assert facts["Old boat"].meta["status"] == "archived"
+    assert facts["Secret boat"].meta["status"] == "archived"
     assert list(skipped(found).values()) == ["it was deleted there"] * 2
 
 

@@ -11,12 +11,10 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.core.memory import is_id
+from oneiro_vault.core.memory import id_of, is_id
 from oneiro_vault.errors import InvalidInput
-from oneiro_vault.importers.memories.json_rows import identity
 from oneiro_vault.importers.memories.oubli import FORMAT
 from oneiro_vault.importers.records import Note, Skipped
-from oneiro_vault.operations.exchange import episodes
 from tests.importers.memories.folders import folder, known, notes, records, skipped
 
 RAW: dict[str, Any] = {
@@ -68,7 +66,7 @@ def test_a_dump_with_levels_and_parents(tmp_path: Path, wrapped: bool) -> None:
     assert not {"level", "derived_from", "confidence"} & raw.meta.keys()
     assert insight.text == INSIGHT["summary"]
     assert insight.meta["level"] == 1
-    assert insight.meta["derived_from"] == [episodes.identity("import:oubli", raw.id)]
+    assert insight.meta["derived_from"] == [id_of("import:oubli", raw.id)]
     assert insight.meta["confidence"] == 0.8
     assert {note.trust for note in found.values()} == {"model"}
 
@@ -81,9 +79,9 @@ def test_lists_as_people_dump_them(tmp_path: Path) -> None:
 
 
 def test_ids_are_always_the_same_and_ids_of_ours() -> None:
-    assert is_id(identity("oubli", "x"))
-    assert identity("import:oubli", "x") == episodes.identity("import:oubli", "x")
-    assert is_id(identity("oubli", "\udcb2"))
+    assert is_id(id_of("oubli", "x"))
+    assert id_of("import:oubli", "x") == "6n7gstk3sdmz"
+    assert is_id(id_of("oubli", "\udcb2"))
 
 
 def test_a_long_summary_is_no_title(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from oneiro_vault.core.frontmatter import fields, yaml_block
@@ -488,6 +488,8 @@ def test_a_graph_of_logseq(tmp_path: Path) -> None:
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=200), st.text(max_size=200))
+@example(b"", "?")
+@example(b"", '"two\\nlines": 1\n"two\\n": 2')
 def test_any_bytes_become_a_note_or_a_reason(tmp_path: Path, data: bytes, text: str) -> None:
     front = f"---\n{text}\n---\nwords\n".encode("utf-8", "replace")
     found = records(folder(tmp_path / "fuzz", {"a.md": data, "b.md": front}), OBSIDIAN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,10 @@ def lived(root: Path) -> Iterator[tuple[App, Call]]:
         place.parent.mkdir(exist_ok=True)
         place.write_bytes(text.encode())
     with App.open(root, QUICK) as app:
-        call: Call = lambda op, **params: app.call(op, params)  # noqa: E731
+
+        def call(operation: str, **params: Any) -> Any:
+            return app.call(operation, params)
+
         app.house.vault.commit_edits(quiet=0.0)
         picture = {"data": base64.b64encode(encoded()).decode(), "alt": "the boat"}
         boat = stored(call, "The boat is called Petrel.", images=[picture], tags=["boat"])
@@ -120,19 +124,13 @@ def view(app: App) -> list[dict[str, Any]]:
     return sorted(found, key=lambda one: one["path"])
 
 
-class another:  # noqa: N801
+@contextmanager
+def another(folder: Path) -> Iterator[App]:
     """An empty vault, open."""
-
-    def __init__(self, folder: Path) -> None:
-        self._root = folder / "another"
-        init_vault(self._root)
-
-    def __enter__(self) -> App:
-        self._app = App.open(self._root, QUICK)
-        return self._app
-
-    def __exit__(self, *_: object) -> None:
-        self._app.close()
+    root = folder / "another"
+    init_vault(root)
+    with App.open(root, QUICK) as app:
+        yield app
 
 
 def test_an_export_that_grew_brings_the_difference(lived: tuple[App, Call], tmp_path: Path) -> None:
