@@ -13,7 +13,7 @@ from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.mind.report import costs_of
 from oneiro_vault.operations.read.recall_show import REPORT
-from oneiro_vault.operations.read.wisdom import KINDS, day_of, influencing, kinds_of
+from oneiro_vault.operations.read.wisdom import KINDS, Days, influencing, used_on
 from oneiro_vault.operations.runtime import House
 
 STEPS: Final = 10
@@ -27,7 +27,7 @@ def plots(house: House, limit: int = 8) -> answers.Plots:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
     house.converge()
     rows = house.index.list(without=REPORT, limit=10_000_000)
-    used = _used(house)
+    used = used_on(house)
     every = {kind: Counter[str]() for kind in KINDS}
     for days in used.values():
         for kind in KINDS:
@@ -43,20 +43,6 @@ def plots(house: House, limit: int = 8) -> answers.Plots:
         "influence": _most_used(rows, used, limit),
         "nights": _nights(house),
     }
-
-
-Days = dict[str, Counter[str]]
-
-
-def _used(house: House) -> dict[str, Days]:
-    """Id -> kind of use -> day -> how often."""
-    found: dict[str, Days] = {}
-    for event in house.vault.events():
-        ident, day = str(event.get("id", "")), day_of(event)
-        for kind in kinds_of(event) if day else ():
-            days = found.setdefault(ident, {one: Counter() for one in ("uses", *KINDS)})
-            days[kind][day] += 1
-    return found
 
 
 def _most_used(rows: list[Row], used: dict[str, Days], limit: int) -> list[answers.Influencing]:
