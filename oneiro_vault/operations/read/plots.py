@@ -8,7 +8,6 @@ from collections import Counter
 from typing import Final
 
 from oneiro_vault import answers
-from oneiro_vault.core.time import strength as curve
 from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.mind.report import costs_of
@@ -67,7 +66,7 @@ def _strengths(house: House, rows: list[Row]) -> answers.Strengths:
     for row in rows:
         if row.status in ("superseded", "archived"):
             continue
-        if math.isinf(curve.stability(row.type, known.days(row), base=known.base)):
+        if math.isinf(known.stability(row)):
             lasting += 1
         else:
             left = known.strength(row)
