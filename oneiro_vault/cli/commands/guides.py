@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import click
 
@@ -21,9 +22,14 @@ from oneiro_vault.settings.definitions import in_force, load
 _FOLDER = files("oneiro_vault") / "help"
 
 
+def _guides() -> dict[str, Traversable]:
+    """Topic -> its guide, in order."""
+    notes = (one for one in _FOLDER.iterdir() if one.name.endswith(".md"))
+    return dict(sorted((one.name.removesuffix(".md"), one) for one in notes))
+
+
 def _topics(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    names = (one.name for one in _FOLDER.iterdir() if one.name.endswith(".md"))
-    return sorted(name[:-3] for name in names if name.startswith(incomplete))
+    return [name for name in _guides() if name.startswith(incomplete)]
 
 
 @command("help")
@@ -34,13 +40,11 @@ def help_(face: Face, topic: str | None, man: bool) -> Output:
     if man:
         text = manual()
         return Output(text.rstrip("\n"), {"schema": 1, "text": text})
-    guides = {
-        one.name.removesuffix(".md"): one for one in _FOLDER.iterdir() if one.name.endswith(".md")
-    }
+    guides = _guides()
     if topic is None:
         titles = {
-            name: guides[name].read_text("utf-8").partition("\n")[0].lstrip("# ")
-            for name in sorted(guides)
+            name: one.read_text("utf-8").partition("\n")[0].lstrip("# ")
+            for name, one in guides.items()
         }
         rows = [f"{face.style(name.ljust(14), 'cyan')}{title}" for name, title in titles.items()]
         text = "\n".join(
@@ -53,7 +57,7 @@ def help_(face: Face, topic: str | None, man: bool) -> Output:
         return Output(text, {"schema": 1, "topics": titles})
     if topic not in guides:
         raise NotFound(
-            f"there is no guide to {line(topic)}", hint=f"There are: {', '.join(sorted(guides))}."
+            f"there is no guide to {line(topic)}", hint=f"There are: {', '.join(guides)}."
         )
     text = guides[topic].read_text("utf-8")
     if not face.json and sys.stdin.isatty() and sys.stdout.isatty():
@@ -152,13 +156,9 @@ def manual() -> str:
     page.append(".SH NOTES")
     for part in EPILOG.split("\n\n"):
         page += [".PP", _roff(part)] if part.strip() else []
-    page += [".SH SEE ALSO", _roff("git(1); the guides: " + ", ".join(_guides()))]
+    guides = ", ".join(f"`oneiro help {name}`" for name in _guides())
+    page += [".SH SEE ALSO", _roff(f"git(1); the guides: {guides}")]
     return "\n".join(page) + "\n"
-
-
-def _guides() -> list[str]:
-    names = sorted(one.name for one in _FOLDER.iterdir() if one.name.endswith(".md"))
-    return [f"`oneiro help {name[:-3]}`" for name in names]
 
 
 def _section(found: click.Command, name: str) -> list[str]:
