@@ -133,8 +133,8 @@ def _version(one: _State, before: _State | None, taken: set[str]) -> answers.Ver
             "words": (note.body.strip() if note else None)
             != (older.body.strip() if older else None),
             "keys": _differing(older, note),
-            "undone": bool(one.entry and one.entry.commit in taken)
-            or bool(one.entry and one.entry.run in taken),
+            "undone": one.entry is not None
+            and not taken.isdisjoint((one.entry.commit, one.entry.run)),
         },
     )
 
