@@ -35,6 +35,8 @@ _OWN_RELATION: Final = "CASE WHEN e.subject = '' THEN e.relation ELSE 'mentions'
 """A relation between two others is, for the note that states it, a mention."""
 _NEAREST: Final = ("id", "path", "title", "stem", "alias")
 """`note_rows.TARGETS`, the surest first."""
+_SHORTEST: Final = 4
+"""Characters of a prefix that stands for an id."""
 _EXACT: Final = 2_000
 """So many candidates get exact cosines rather than an approximate search."""
 _MOST: Final = 4_000
@@ -90,6 +92,12 @@ class Answers(Words):
             if prefix
             else []
         )
+
+    def only(self, prefix_or_id: str) -> Row | None:
+        """The one note whose id (or handle) begins so, by four characters or more; None for none
+        and for several."""
+        rows = self.get(prefix_or_id) if len(prefix_or_id) >= _SHORTEST else []
+        return rows[0] if len(rows) == 1 else None
 
     def by_path(self, path: str) -> Row | None:
         """The note at a path."""

@@ -100,12 +100,7 @@ def _grounded(
 
 
 def _sources(index: Answers, row: Row) -> dict[str, Row]:
-    found: dict[str, Row] = {}
-    for ident in dict.fromkeys(row.derived_from):
-        rows = index.get(ident) if len(ident) >= 4 else []
-        if len(rows) == 1:
-            found[rows[0].handle] = rows[0]
-    return found
+    return {one.handle: one for one in map(index.only, row.derived_from) if one is not None}
 
 
 def _told(rows: Mapping[str, Row], handles: Iterable[str]) -> list[answers.Ground]:
