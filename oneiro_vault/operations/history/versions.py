@@ -14,6 +14,7 @@ from oneiro_vault.core.frontmatter.salvage import salvage
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import InvalidInput, OneiroError, shown
 from oneiro_vault.index.base import Row
+from oneiro_vault.operations.history.note_change import written
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.runtime import House
@@ -147,14 +148,8 @@ def _uncommitted(one: _State) -> answers.LogEntry:
 def _differing(before: Memory | None, after: Memory | None) -> dict[str, list[str]]:
     if before is None or after is None:
         return {}
-    pairs = {key: [_text(getattr(one, key)) for one in (before, after)] for key in _KEYS}
+    pairs = {key: [written(getattr(one, key)) for one in (before, after)] for key in _KEYS}
     return {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
-
-
-def _text(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    return "" if value is None else str(value)
 
 
 def _chain(house: House, row: Row) -> list[answers.Held]:
