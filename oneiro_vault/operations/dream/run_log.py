@@ -55,7 +55,7 @@ def runs(
 ) -> answers.Runs:
     """Runs of loops, newest first, each with its decisions, taken back or not. `night`: those of
     the night of this run, or of the `last` that changed something. `changes`: also what each
-    decision made of which notes, word by word, and the report."""
+    decision made of which notes, word by word, and the report. Raises InvalidInput."""
     now = datetime.fromtimestamp(house.clock()).astimezone()
     start = dates.parse_range(since, now)[0] if since else None
     end = dates.parse_range(until, now)[1] if until else None

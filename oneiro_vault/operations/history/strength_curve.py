@@ -51,7 +51,8 @@ def strength(house: House, id: str, days: int = 30) -> answers.Strength:
 
 
 def usage(house: House, id: str, limit: int = 50) -> answers.Usage:
-    """The deliberate uses of one memory, and when it was called wrong; forgotten memories too."""
+    """The deliberate uses of one memory, and when it was called wrong; forgotten memories too.
+    Raises InvalidInput, NotFound, AmbiguousId."""
     if not 1 <= limit <= MOST:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
     house.converge()

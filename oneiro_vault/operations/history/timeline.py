@@ -58,7 +58,7 @@ def timeline(
     """How many memories came to be when, and some of them, newest first; reports of dreams only
     when their type is asked for. `within`: a year, a month, a day, in whatever words; None for
     ever. `by`: `year`, `month` or `day`, None for what suits that length. `as_of`: as it was known
-    then. Not a use of any."""
+    then. Not a use of any. Raises InvalidInput, NotFound for an `as_of` before the history."""
     if by is not None and by not in SIZES:
         raise InvalidInput(f"by is one of {', '.join(SIZES)}, not {shown(by)}")
     check_page(limit, offset)

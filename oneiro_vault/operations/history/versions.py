@@ -39,7 +39,8 @@ _SAYS: Final = 600
 def versions(house: House, id: str, limit: int = 50) -> answers.Versions:
     """The commits of a memory, newest first, each with what it said from then on and what differs
     from before; forgotten memories too. What is on disk alone comes first, without a commit.
-    `chain`: what it replaced and what replaced it, the oldest first. Not a use of it."""
+    `chain`: what it replaced and what replaced it, the oldest first. Not a use of it. Raises
+    InvalidInput, NotFound, AmbiguousId."""
     if not 1 <= limit <= MOST:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
     house.converge()

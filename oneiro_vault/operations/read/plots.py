@@ -21,7 +21,8 @@ MOST: Final = 40
 
 
 def plots(house: House, limit: int = 8) -> answers.Plots:
-    """What `stats --plot` and the page draw; `limit`: of the most used memories. Not a use."""
+    """What `stats --plot` and the page draw; `limit`: of the most used memories. Not a use.
+    Raises InvalidInput."""
     if not 1 <= limit <= MOST:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
     house.converge()
