@@ -542,7 +542,8 @@ class Spoken(TypedDict):
 
 class GraphNode(TypedDict):
     """A note in the graph, or a name that no note has: `id` and `path` are None then. `ref` is what
-    its edges call it; `hops`: steps from where the graph begins."""
+    its edges call it; `hops`: steps from where the graph begins; `x` and `y`: its place, where that
+    was asked for (an edge is about 1 long)."""
 
     ref: str
     id: str | None
@@ -878,8 +879,8 @@ class Version(LogEntry):
 
 
 class Held(Titled):
-    """One of several memories that replaced each other: when it was learned, and since and until
-    when it held."""
+    """One of several memories that replaced each other: the beginning of what it `says`, when it
+    was learned, and since and until when it held."""
 
     status: str
     says: str
@@ -1021,8 +1022,9 @@ class FadingRow(ListRow):
 
 
 class Fading(Answer, Spoken):
-    """`fading`: some of `total`; `until`: the last moment that was asked for; `days`: local day
-    -> how many fade on it; `types`: type -> how many fade; `faded`: how many have."""
+    """`fading`: some of `total`; `until`: the last moment that was asked for; `threshold`: the
+    strength (0..1) at which they fade; `days`: local day -> how many fade on it; `types`: type ->
+    how many fade; `faded`: how many have."""
 
     results: list[FadingRow]
     total: int
@@ -1426,8 +1428,10 @@ class Timer(TypedDict):
 
 
 class ProposedChange(TypedDict):
-    """A note as a decision has it. `steps`: its words before and after, pairs of `same`, `gone` or
-    `new` and words; [] for a new note, and where no word changes."""
+    """A note as a decision has it. `words`: new ones, or all of both with [-gone-] and {+new+};
+    `steps`: the same as pairs of `same`, `gone` or `new` and words, [] for a new note and where no
+    word changes; `keys`: key -> what a new note says, or a known one from now on ("" for a key that
+    goes); `text`: the whole file, "" for a note that goes."""
 
     path: str
     id: str | None

@@ -102,9 +102,7 @@ class Face:
 
     def quiet(self, start: bool = True) -> None:
         """Nothing of what is waited for is shown: the screen belongs to a program."""
-        session = self.session(start)
-        if self.home is None:
-            session.shows = False  # type: ignore[union-attr]  # a vault's, as it is no home
+        self.session(start).shows = False
 
     def at_home(self) -> None:
         """This command needs the caller's own process: leave the owner."""

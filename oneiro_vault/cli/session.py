@@ -167,12 +167,14 @@ def _has_room(folder: str) -> bool:
 
 @dataclass
 class HomeSession:
-    """Inside the owner: its own App, for a caller with the environment `env`."""
+    """Inside the owner: its own App, for a caller with the environment `env`. Nothing is waited for
+    (`limit`, seconds), so nothing `shows`."""
 
     run: Callable[..., Any]
     record: Mapping[str, Any]
     env: Mapping[str, str]
     limit: float = 0.0
+    shows: bool = False
 
     def begin(self) -> None:
         """It runs."""

@@ -59,6 +59,22 @@ def core_of(want: Want) -> dict[str, object]:
     return {name: entry[name] for name in _CORE if name in entry}
 
 
+def brought(want: Want, entry: Mapping[str, Any] | None, text: str) -> dict[str, Any]:
+    """What our entry says from now on: what is wanted, and of the `entry` that is there (None: none
+    is) what somebody added to it (variables, a timeout). Raises Trouble where that is not ours."""
+    if entry is None:
+        return dict(want.entry)
+    if not is_ours(entry):
+        raise foreign(want, text, text.find(want.key))
+    return {**entry, **core_of(want)}
+
+
+def foreign(want: Want, text: str, position: int) -> Trouble:
+    """The server of our name, at a position of a text, is somebody else's."""
+    what = f'there is another server called "{want.key}", which setup did not write'
+    return trouble(what, text, position)
+
+
 def words(entry: object) -> list[str]:
     """The command line of a server's or hook's entry, in any client's way of writing it."""
     if not isinstance(entry, Mapping):
@@ -198,16 +214,12 @@ def _table(text: str, want: Want) -> Any:
 
 
 def _toml_added(text: str | None, want: Want) -> str:
-    """With our table at its end; what somebody added to it (variables, a timeout) stays."""
+    """With our table at its end."""
     entry = _table(text or "", want)
-    values = dict(want.entry)
+    values = brought(want, entry, text or "")
+    if values == entry:
+        return text or ""
     if entry is not None:
-        if not is_ours(entry):
-            what = f'there is another server called "{want.key}", which setup did not write'
-            raise trouble(what, text or "", (text or "").find(want.key))
-        values = entry | core_of(want)
-        if values == entry:
-            return text or ""
         text = _toml_dropped(text or "", want)
     newline = "\r\n" if text and "\r\n" in text else "\n"
     lines = [
@@ -345,8 +357,7 @@ class Document:
             if named is None or is_ours(named.value):
                 return named
             if strict:
-                what = f'there is another server called "{want.key}", which setup did not write'
-                raise trouble(what, self.text, named.start)
+                raise foreign(want, self.text, named.start)
             return None
         hooks = [hook for group in elements for hook in self._hooks(group, want)]
         return next((hook for hook in hooks if is_ours(hook.value)), None)

@@ -176,7 +176,7 @@ def _cursor(machine: Machine, ours: Ours) -> list[Target]:
 
 
 def _copilot(machine: Machine, ours: Ours) -> list[Target]:
-    folder = machine.named("COPILOT_HOME") or machine.home / ".copilot"
+    folder = _copilot_folder(machine)
     entry = {"type": "local"} | server(ours.mcp, tools=["*"])
     command = shlex.join(ours.hook("SessionStart"))
     seconds = HOOKS["SessionStart"]
@@ -236,6 +236,10 @@ def _gemini_folder(machine: Machine) -> Path:
     return (machine.named("GEMINI_CLI_HOME") or machine.home) / ".gemini"
 
 
+def _copilot_folder(machine: Machine) -> Path:
+    return machine.named("COPILOT_HOME") or machine.home / ".copilot"
+
+
 _TABLE: Final = tomllib.loads(Path(__file__).with_name("clients.toml").read_text("utf-8"))
 CLIENTS: Final[dict[str, Client]] = {
     name: Client(targets, skills, **_TABLE[name])
@@ -274,7 +278,7 @@ CLIENTS: Final[dict[str, Client]] = {
         (
             "copilot-cli",
             _copilot,
-            lambda m: (m.named("COPILOT_HOME") or m.home / ".copilot") / "skills",
+            lambda machine: _copilot_folder(machine) / "skills",
         ),
     )
 }

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import yaml
 
-from oneiro_vault.clients.edit import Want, core_of, is_ours, trouble
+from oneiro_vault.clients.edit import Want, brought, is_ours, trouble
 
 _MADE: Final = "# made by `oneiro setup`"
 _NEW: Final = f"{_MADE}; there was no file before"
@@ -26,14 +26,10 @@ _ODD: Final = "it is written in a way setup cannot extend"
 def added(text: str | None, want: Want) -> str:
     """The text (None: no file) with our entry; what somebody added to it stays. Raises Trouble."""
     entry = _found(text or "", want)
-    values = dict(want.entry)
+    values = brought(want, entry, text or "")
+    if values == entry:
+        return text or ""
     if entry is not None:
-        if not is_ours(entry):
-            what = f'there is another server called "{want.key}", which setup did not write'
-            raise trouble(what, text or "", (text or "").find(want.key))
-        values = {**entry, **core_of(want)}
-        if values == entry:
-            return text or ""
         text = dropped(text or "", want) or ""
     after = _inserted(text, want, values)
     if _found(after, want) != values:

@@ -309,8 +309,8 @@ def _cost(run: Run) -> str:
 
 
 _COST: Final = re.compile(
-    r"(?m)^## Cost\n\n([\d,]+) questions? asked.*?; ([\d,]+) tokens in, ([\d,]+) out"
-    r"(?:[^;\n]*; about ([\d.]+) spent)?"
+    r"(?m)^## Cost\n\n(\d[\d,]{0,19}) questions? asked.*?; (\d[\d,]{0,19}) tokens in, "
+    r"(\d[\d,]{0,19}) out(?:[^;\n]*; about (\d{1,9}\.\d{1,9}) spent)?"
 )
 
 
@@ -321,7 +321,7 @@ def costs_of(body: str) -> tuple[int, int, int, float]:
     for said in _COST.finditer(body):
         one, two, three = (int(said[at].replace(",", "")) for at in (1, 2, 3))
         asked, tokens_in, tokens_out = asked + one, tokens_in + two, tokens_out + three
-        cost += float(said[4].rstrip(".") or 0) if said[4] else 0.0
+        cost += float(said[4] or 0)
     return asked, tokens_in, tokens_out, cost
 
 

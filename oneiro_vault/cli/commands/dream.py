@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -320,6 +320,17 @@ def to_edit(row: answers.Proposal) -> tuple[str, str]:
     return changes[0]["path"], changes[0]["text"]
 
 
+def of_kind(row: answers.Proposal, rows: Iterable[answers.Proposal]) -> list[str]:
+    """The ids of those that the same loop proposes to do in the same way, itself among them."""
+    kind = (row["loop"], row["op"])
+    return [one["id"] for one in rows if (one["loop"], one["op"]) == kind]
+
+
+def waiting(left: int) -> str:
+    """What is said at the end, when so many are left."""
+    return f"{left} still wait for review." if left else "Everything is reviewed."
+
+
 KEYS: Final = "[a]ccept  [r]eject  [e]dit  accept all of this [k]ind  [s]kip  [q]uit"
 
 Ask = Callable[[str], str]
@@ -366,8 +377,7 @@ class Sitting:
             self._say(f"\n{number} of {len(proposals)}  {shown(row, self._style)}\n")
             if not self._decided(row, proposals):
                 break
-        left = self._vault.review()["total"]
-        return f"{left} still wait for review." if left else "Everything is reviewed."
+        return waiting(self._vault.review()["total"])
 
     def _decided(self, row: answers.Proposal, proposals: Sequence[answers.Proposal]) -> bool:
         while True:
@@ -386,8 +396,7 @@ class Sitting:
         if key == "a":
             return self._accept([row["id"]])
         if key == "k":
-            kind = (row["loop"], row["op"])
-            same = [one["id"] for one in proposals if (one["loop"], one["op"]) == kind]
+            same = of_kind(row, proposals)
             return self._accept([ident for ident in same if ident not in self._settled])
         if key == "r":
             reason = self._ask("Why (empty: no reason)")

@@ -23,18 +23,18 @@ _FOLDER = files("oneiro_vault") / "help"
 
 
 def _guides(folder: Traversable = _FOLDER) -> dict[str, Traversable]:
-    """Topic -> its guide, from the folder and those in it."""
+    """Topic -> its guide, in order, from the folder and those in it."""
     found: dict[str, Traversable] = {}
     for one in folder.iterdir():
         if one.is_dir():
             found |= _guides(one)
         elif one.name.endswith(".md"):
             found[one.name.removesuffix(".md")] = one
-    return found
+    return dict(sorted(found.items()))
 
 
 def _topics(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    return sorted(name for name in _guides() if name.startswith(incomplete))
+    return [name for name in _guides() if name.startswith(incomplete)]
 
 
 @command("help")
@@ -48,8 +48,8 @@ def help_(face: Face, topic: str | None, man: bool) -> Output:
     guides = _guides()
     if topic is None:
         titles = {
-            name: guides[name].read_text("utf-8").partition("\n")[0].lstrip("# ")
-            for name in sorted(guides)
+            name: one.read_text("utf-8").partition("\n")[0].lstrip("# ")
+            for name, one in guides.items()
         }
         rows = [f"{face.style(name.ljust(14), 'cyan')}{title}" for name, title in titles.items()]
         text = "\n".join(
@@ -62,7 +62,7 @@ def help_(face: Face, topic: str | None, man: bool) -> Output:
         return Output(text, {"schema": 1, "topics": titles})
     if topic not in guides:
         raise NotFound(
-            f"there is no guide to {line(topic)}", hint=f"There are: {', '.join(sorted(guides))}."
+            f"there is no guide to {line(topic)}", hint=f"There are: {', '.join(guides)}."
         )
     text = guides[topic].read_text("utf-8")
     if not face.json and sys.stdin.isatty() and sys.stdout.isatty():
@@ -161,8 +161,8 @@ def manual() -> str:
     page.append(".SH NOTES")
     for part in EPILOG.split("\n\n"):
         page += [".PP", _roff(part)] if part.strip() else []
-    named = [f"`oneiro help {name}`" for name in sorted(_guides())]
-    page += [".SH SEE ALSO", _roff("git(1); the guides: " + ", ".join(named))]
+    guides = ", ".join(f"`oneiro help {name}`" for name in _guides())
+    page += [".SH SEE ALSO", _roff(f"git(1); the guides: {guides}")]
     return "\n".join(page) + "\n"
 
 

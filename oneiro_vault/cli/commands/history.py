@@ -187,11 +187,8 @@ _LISTS: Final[Mapping[str, tuple[str, Show]]] = {
 
 
 ROWS: Final = 6
-_EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
 _NARROW: Final = 20
 _MARGIN: Final = 6
-
-
 _PATHS: Final = 200
 """Paths that an undo names."""
 
@@ -296,7 +293,7 @@ def _picture(points: Sequence[answers.Point], style: Style) -> list[str]:
     rows = []
     for row in range(ROWS - 1, -1, -1):
         cells = [
-            _EIGHTHS[max(0, min(8, round((point["strength"] * ROWS - row) * 8)))]
+            charts.EIGHTHS[max(0, min(8, round((point["strength"] * ROWS - row) * 8)))]
             for point in points
         ]
         label = f"{(row + 1) / ROWS:>4.0%}  " if row in (ROWS - 1, ROWS // 2 - 1) else " " * _MARGIN

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, datetime
 from itertools import groupby
 from pathlib import Path
@@ -262,20 +262,17 @@ def _all(face: Face, given: Given) -> Output:
     data: dict[str, Any] = {"schema": 1, "clients": rows}
     if not rows:
         return Output(NONE_FOUND, data)
+    listed = "\n".join(_listed(row, face.style, given) for row in rows)
     if not _talks(face):
-        return Output("\n".join(_listed(row, face.style, given) for row in rows), data)
+        return Output(listed, data)
     if not given.remove:
         _vault(face)  # a vault that is not there is said before the first question
-    listed = "\n".join(_listed(row, face.style, given) for row in rows)
     terminal.emit(terminal.ERR, terminal.encode(settled(listed) + "\n\n"))
     wanted = [row for row in rows if _wanted(row, given)]
     done = [_tried(face, row, given) for row in wanted]
     text = "\n\n".join(one.text for one in done) or "Nothing was changed."
-    return Output(text, data | {"setups": [one.data for one in done]}, code=_worst(done))
-
-
-def _worst(done: Sequence[Output]) -> int:
-    return max((one.code for one in done), default=0)
+    worst = max((one.code for one in done), default=0)
+    return Output(text, data | {"setups": [one.data for one in done]}, code=worst)
 
 
 def _wanted(row: Mapping[str, Any], given: Given) -> bool:

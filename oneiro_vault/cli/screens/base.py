@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import ExitStack, suppress
 from typing import Any, ClassVar, TypeVar, cast
 
 from rich.text import Text
@@ -101,30 +101,14 @@ class Twin(App[str]):
     def written(self, text: str) -> str:
         """A text as the person leaves it in their editor, to which the terminal belongs until
         then."""
-        with self._aside():
+        with ExitStack() as aside:
+            with suppress(SuspendNotSupported):  # no terminal of its own: a test, or in a page
+                aside.enter_context(self.suspend())
             return self.edit(text)
-
-    def _aside(self) -> AbstractContextManager[None]:
-        try:
-            around = self.suspend()
-            around.__enter__()
-        except SuspendNotSupported:  # no terminal of its own: a test, or a terminal in a page
-            return nullcontext()
-        return _Left(around)
 
     def on_unmount(self) -> None:
         """What was begun is finished; nothing new begins."""
         self._thread.shutdown(wait=False, cancel_futures=True)
-
-
-class _Left(AbstractContextManager[None]):
-    """A context that was entered already."""
-
-    def __init__(self, around: Any) -> None:
-        self._around = around
-
-    def __exit__(self, *error: object) -> None:
-        self._around.__exit__(*error)
 
 
 class Rows(OptionList):

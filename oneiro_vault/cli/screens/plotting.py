@@ -22,13 +22,13 @@ _WIDE: Final = 80
 """Columns where nobody says how wide the terminal is."""
 _MARGIN: Final = 9
 _NAMES: Final = 24
-_COLOURS: Final = ("cyan", "green", "yellow", "red")
-_SERIES: Final = (
-    ("looked", "looked at", "cyan"),
-    ("found", "of these after a question", "cyan"),
-    ("useful", "called useful", "green"),
-    ("wrong", "called wrong", "red"),
-)
+_USES: Final = {
+    "looked": ("looked at", "cyan"),
+    "found": ("of these after a question", "cyan"),
+    "useful": ("called useful", "green"),
+    "wrong": ("called wrong", "red"),
+}
+"""Kind of use -> its name, its colour."""
 
 
 def drawn(found: Sequence[Chart], style: Style) -> str:
@@ -87,16 +87,21 @@ def _lines(chart: Chart, panel: Panel, width: int, style: Style) -> Iterator[str
     wide = max(1, min(4, room // max(len(panel.labels), 1)))
     if panel.title:
         yield cut(f"  {line(panel.title)}", width)
-    for one, colour in zip(chart.series, ("cyan", "cyan", "green", "red"), strict=True):
+    for one in chart.series:
         values = panel.values[one.key][-room:]
         if any(values):
-            bars = charts.blocks([value for value in values for _ in range(wide)], most)
             name = set_cell_size(cut(one.name, _NAMES - 2), _NAMES - 2)
-            yield f"  {name} {style(bars, colour)}  {charts.amount(sum(values))}"
+            yield f"  {name} {_bars(one.key, values, most, wide, style)}"
     labels = panel.labels[-room:]
     if labels and len(chart.panels) == 1:
         said = f"{labels[0]} to {labels[-1]}; {panel.said}, the highest is {charts.amount(most)}"
         yield style(cut(f"  {said}", width), "dim")
+
+
+def _bars(kind: str, values: Sequence[float], most: float, wide: int, style: Style) -> str:
+    """Bars so many characters wide, in the colour of a kind of use, and their sum."""
+    bars = charts.blocks([value for value in values for _ in range(wide)], most)
+    return f"{style(bars, _USES[kind][1])}  {charts.amount(sum(values))}"
 
 
 def influence(rows: Sequence[answers.Influencing], style: Style) -> str:
@@ -105,23 +110,19 @@ def influence(rows: Sequence[answers.Influencing], style: Style) -> str:
     series = {
         (row["id"], kind): charts.binned(row["days"][kind], starts)
         for row in rows
-        for kind, *_ in _SERIES
+        for kind in _USES
     }
     most = max((max(counts, default=0) for counts in series.values()), default=0)
     wide = max(1, min(4, 48 // max(len(starts), 1)))
     text = []
     for row in rows:
         text.append(f"{style(line(row['title']), 'bold')}  {render.short(line(row['id']))}")
-        for kind, name, colour in _SERIES:
-            counts = series[row["id"], kind]
-            if any(counts):
-                bars = charts.blocks([one for one in counts for _ in range(wide)], most)
-                text.append(f"  {name:<26} {style(bars, colour)}  {charts.amount(sum(counts))}")
-        text += (
-            []
-            if any(any(series[row["id"], kind]) for kind, *_ in _SERIES)
-            else ["  nobody has looked at it yet"]
-        )
+        told = [
+            f"  {name:<26} {_bars(kind, counts, most, wide, style)}"
+            for kind, (name, _) in _USES.items()
+            if any(counts := series[row["id"], kind])
+        ]
+        text += told or ["  nobody has looked at it yet"]
     if starts:
         each = f"a bar is {charts.length(starts)}, the highest is {charts.amount(most)}"
         text.append(style(f"{starts[0]} to {starts[-1]}; {each}", "dim"))

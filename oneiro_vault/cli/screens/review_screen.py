@@ -123,8 +123,7 @@ class ReviewScreen(Place):
         """All of its kind happen, after a question."""
         if not (row := self.row):
             return
-        kind = (row["loop"], row["op"])
-        same = [one["id"] for one in self._known.values() if (one["loop"], one["op"]) == kind]
+        same = dream.of_kind(row, self._known.values())
         asked = f"Accept all {len(same)} of the kind “{line(row['op'])}”?"
         if len(same) == 1 or await self.app.push_screen_wait(Letter(asked, "y: yes")) == "y":
             await self.change(lambda: self._accepted(same))
@@ -168,8 +167,7 @@ class ReviewScreen(Place):
     @property
     def left(self) -> str:
         """What still waits."""
-        left = len(self._known)
-        return f"{left} still wait for review." if left else "Everything is reviewed."
+        return dream.waiting(len(self._known))
 
 
 def _titled(row: answers.Proposal) -> Text:

@@ -19,7 +19,7 @@ from oneiro_vault import answers
 from oneiro_vault.cli import render
 from oneiro_vault.cli.output import cut, line, safe
 from oneiro_vault.cli.screens import key_table
-from oneiro_vault.cli.screens.base import Letter, Line, Place, Rows, Told, drawn, styled
+from oneiro_vault.cli.screens.base import Letter, Line, Place, Rows, Told, drawn, styled, wrong
 from oneiro_vault.cli.screens.key_table import Key
 from oneiro_vault.errors import OneiroError
 
@@ -46,7 +46,7 @@ class MemoryPlace(Place):
             try:
                 found = await self.twin.asked(lambda: self.twin.vault.why(id=ident))
             except OneiroError as error:
-                self.say(f"{error}. {error.hint}")
+                self.say(wrong(error))
                 return
             story = render.story(found, styled(72))
             await self.app.push_screen_wait(Told("How it came to be", drawn(story)))
@@ -139,11 +139,8 @@ class SearchScreen(MemoryPlace):
         self.say("")
         self._search()
 
-    def _search(self) -> None:
-        self._answering()
-
     @work(exclusive=True, group="search")
-    async def _answering(self) -> None:
+    async def _search(self) -> None:
         await self._answered()
 
     async def _answered(self) -> None:
@@ -161,7 +158,7 @@ class SearchScreen(MemoryPlace):
                     break
             self._asked = query
         except OneiroError as error:
-            self.say(f"{error}. {error.hint}")
+            self.say(wrong(error))
 
     def _recall(self, query: str, fast: bool) -> Callable[[], answers.Recalled]:
         given = {"k": _ROWS} | {name: value for name, value in self._filters.items() if value}
@@ -207,7 +204,7 @@ class SearchScreen(MemoryPlace):
             try:
                 found = await self.twin.asked(lambda: self.twin.vault.show(id=ident))
             except OneiroError as error:
-                self.say(f"{error}. {error.hint}")
+                self.say(wrong(error))
                 return
             if self.is_current:  # Enter, pressed twice, opens it once
                 self.app.push_screen(NoteScreen(found))

@@ -439,14 +439,13 @@ def amount(number: float) -> str:
 
 # -- lines of blocks
 
-_EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
+EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
+"""Nothing, one eighth, …, all of a line's height."""
 
 
 def blocks(values: Sequence[float], most: float) -> str:
     """One line of bars, a character each; what is more than nothing is seen."""
-    return "".join(
-        _EIGHTHS[min(8, int(-(-8 * value // most)))] if most else " " for value in values
-    )
+    return "".join(EIGHTHS[min(8, int(-(-8 * value // most)))] if most else " " for value in values)
 
 
 def columns(values: Sequence[float], most: float, rows: int) -> list[str]:
@@ -456,5 +455,5 @@ def columns(values: Sequence[float], most: float, rows: int) -> list[str]:
         cells = [max(0.0, min(8.0, (value * rows / most - row) * 8)) for value in values]
         # a little is seen in the lowest line
         whole = [-(-cell // 1) if row == 0 else round(cell) for cell in cells]
-        lines.append("".join(_EIGHTHS[int(cell)] for cell in whole))
+        lines.append("".join(EIGHTHS[int(cell)] for cell in whole))
     return lines

@@ -33,8 +33,8 @@ from oneiro_vault.index.keyword.database import NOTE_COLUMNS
 
 ABOUT: Final = ("about", "alias", "entity", "part", "speaker")
 """Roles of names by which a question finds the notes about someone."""
-TARGETS: Final = ("alias", "id", "path", "stem", "title")
-"""Roles of names by which a link finds a note."""
+TARGETS: Final = ("id", "path", "title", "stem", "alias")
+"""Roles of names by which a link finds a note, the surest first."""
 WORD: Final = "word"
 """Role of one word of an entity's title, by which people call it too."""
 WORDS: Final = "words"

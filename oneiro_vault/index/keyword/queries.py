@@ -33,8 +33,8 @@ Shown: TypeAlias = list[answers.Linked]
 
 _OWN_RELATION: Final = "CASE WHEN e.subject = '' THEN e.relation ELSE 'mentions' END"
 """A relation between two others is, for the note that states it, a mention."""
-_NEAREST: Final = ("id", "path", "title", "stem", "alias")
-"""`note_rows.TARGETS`, the surest first."""
+_SHORTEST: Final = 4
+"""Characters of a prefix that stands for an id."""
 _EXACT: Final = 2_000
 """So many candidates get exact cosines rather than an approximate search."""
 _MOST: Final = 4_000
@@ -90,6 +90,12 @@ class Answers(Words):
             if prefix
             else []
         )
+
+    def only(self, prefix_or_id: str) -> Row | None:
+        """The one note whose id (or handle) begins so, by four characters or more; None for none
+        and for several."""
+        rows = self.get(prefix_or_id) if len(prefix_or_id) >= _SHORTEST else []
+        return rows[0] if len(rows) == 1 else None
 
     def by_path(self, path: str) -> Row | None:
         """The note at a path."""
@@ -421,12 +427,12 @@ class Answers(Words):
     def meant_by(self, target: str, path: str = "") -> Rows:
         """The notes that a link to `target` may mean that stands in the note at `path`: those of
         that id or path before those of that title, and those before an alias."""
-        names = list(note_rows.targets(target, path))
-        query = f"""SELECT note, role FROM names WHERE role IN {note_rows.TARGETS}
+        names, roles = list(note_rows.targets(target, path)), note_rows.TARGETS
+        query = f"""SELECT note, role FROM names WHERE role IN {roles}
                     AND name IN (SELECT value FROM json_each(?))"""
         best: dict[int, int] = {}
         for key, role in self._database.read(query, (json.dumps(names),)) if names else ():
-            best[key] = min(best.get(key, len(_NEAREST)), _NEAREST.index(role))
+            best[key] = min(best.get(key, len(roles)), roles.index(role))
         rows = self.rows(best)
         return sorted(rows.values(), key=lambda row: (best[row.key], row.path))
 

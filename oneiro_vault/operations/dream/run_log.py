@@ -14,6 +14,7 @@ from oneiro_vault.core.memory import epoch
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.operations.history import note_change
+from oneiro_vault.operations.history.diff import probes_of
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.worktree.files import is_note
@@ -26,14 +27,7 @@ EVENT: Final = "run"
 LAST: Final = "last"
 _PAUSE: Final = 3600.0
 """Seconds between two runs of different nights, at least."""
-_RECALL: Final = re.compile(
-    r"(?m)^(\d{1,9}) probes; (\d{1,9}) found their memory before, (\d{1,9}) after; "
-    r"(\d{1,9}) decisions? dropped"
-)
 _COST: Final = re.compile(r"(?m)^## Cost\n\n(.+)$")
-
-_TOKENS: Final = re.compile(r"([\d,]{1,20}) tokens in, ([\d,]{1,20}) out")
-_SPENT: Final = re.compile(r"about (\d{1,9}\.\d{1,9}) spent")
 
 
 @dataclass(frozen=True)
@@ -61,7 +55,7 @@ def runs(
 ) -> answers.Runs:
     """Runs of loops, newest first, each with its decisions, taken back or not. `night`: those of
     the night of this run, or of the `last` that changed something. `changes`: also what each
-    decision made of which notes, word by word, and the report."""
+    decision made of which notes, word by word, and the report. Raises InvalidInput."""
     now = datetime.fromtimestamp(house.clock()).astimezone()
     start = dates.parse_range(since, now)[0] if since else None
     end = dates.parse_range(until, now)[1] if until else None
@@ -118,21 +112,21 @@ def _night(rows: Sequence[answers.PastRun], of: str) -> str:
 
 def _tell(house: House, row: answers.PastRun, changes: bool) -> None:
     """What its report says of it; with `changes`, all of it, and what its decisions changed."""
+    from oneiro_vault.mind.report import costs_of  # with much behind it
+
     words = ""
     with suppress(OneiroError, OSError):  # a person may have deleted it
         if row["report"]:
             data = house.vault.secrets.shown(house.vault.files.read(row["report"]))
             note = note_change.parsed(row["report"], data)
             words = note.body if note else ""
-    if found := _RECALL.search(words):
+    if probes := probes_of(words):
         names = ("probes", "before", "after", "dropped")
-        row["recall"] = dict(zip(names, map(int, found.groups()), strict=True))
+        row["recall"] = dict(zip(names, probes, strict=True))
     if cost := _COST.search(words):
         row["cost"] = cost[1]
-        told = _TOKENS.search(cost[1])
-        row["tokens"] = sum(int(one.replace(",", "")) for one in told.groups()) if told else 0
-        spent = _SPENT.search(cost[1])
-        row["spent"] = float(spent[1]) if spent else 0.0
+        _, tokens_in, tokens_out, row["spent"] = costs_of(words)
+        row["tokens"] = tokens_in + tokens_out
     if changes:
         row["words"] = words
         for one in row["decisions"]:

@@ -140,8 +140,7 @@ def _version(house: House, commit: str, path: str) -> Memory:
 def _sources(house: House, note: Memory) -> Iterator[tuple[answers.Source, list[str]]]:
     for relation in ("derived_from", "supersedes"):
         for ident in getattr(note, relation):
-            rows = house.index.get(ident) if len(ident) >= 4 else []
-            row = rows[0] if len(rows) == 1 else None
+            row = house.index.only(ident)
             words = ""
             data: answers.Source = {
                 "id": ident,

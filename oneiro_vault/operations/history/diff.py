@@ -319,10 +319,17 @@ def _sides(house: House, found: Comparison) -> tuple[dict[str, Memory], dict[str
                 found.unreadable += [path] if side else []
             elif note.type != "dream":
                 sides[side][note.id or path] = note
-            elif side and (told := _PROBES.search(note.body)):
-                numbers = [int(number) for number in told.groups()]
-                found.reports.append((numbers[0], numbers[1], numbers[2], numbers[3]))
+            elif side and (probes := probes_of(note.body)):
+                found.reports.append(probes)
     return sides
+
+
+def probes_of(body: str) -> tuple[int, int, int, int] | None:
+    """Of a report: probes asked, those that found their memory before and after, decisions dropped;
+    None where it does not say."""
+    if not (told := _PROBES.search(body)):
+        return None
+    return int(told[1]), int(told[2]), int(told[3]), int(told[4])
 
 
 def _read(house: House, path: str, blob: str) -> Memory | None:

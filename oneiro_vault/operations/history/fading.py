@@ -34,7 +34,8 @@ def fading(
 ) -> answers.Fading:
     """Memories that leave passive recall within `days` if nobody uses them, the next first; with
     `gone` those that have, the latest first. Not a use of any. What somebody said to be wrong is
-    neither: it does not come back by being kept."""
+    neither: it does not come back by being kept. Raises InvalidInput, NotFound for an `as_of`
+    before the history."""
     if not 1 <= days <= LONGEST:
         raise InvalidInput(f"days must be a whole number from 1 to {LONGEST}, not {shown(days)}")
     check_page(limit, offset)
@@ -59,7 +60,7 @@ def fading(
 
 
 def check_page(limit: int, offset: int) -> None:
-    """Raise InvalidInput for a part of a list that is none."""
+    """Raise InvalidInput for a part of a list that is none: 1 to 1,000 rows, after `offset`."""
     if not 1 <= limit <= MOST or not 0 <= offset < 2**53:
         raise InvalidInput(f"limit is from 1 to {MOST}, offset from 0")
 

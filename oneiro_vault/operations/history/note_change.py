@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields
-from typing import Any, Final
+from typing import Final
 
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
@@ -102,7 +102,7 @@ def parsed(path: str, data: bytes | None) -> Memory | None:
 def _set(new: Memory) -> dict[str, str]:
     every = ((name, getattr(new, name)) for name in _TOLD)
     return {
-        name: _value(value)
+        name: written(value)
         for name, value in every
         if value not in ("", (), None) and value is not False
     }
@@ -114,8 +114,11 @@ def _keys(old: Memory, new: Memory) -> dict[str, str]:
         for one in fields(new)
         if one.name not in _SILENT and getattr(old, one.name) != getattr(new, one.name)
     ]
-    return {name: _value(getattr(new, name)) for name in names}
+    return {name: written(getattr(new, name)) for name in names}
 
 
-def _value(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+def written(value: object) -> str:
+    """What a key says, on one line; "" where it says nothing."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)

@@ -22,6 +22,8 @@ LONGEST: Final = 36_500
 """Days ahead that are asked for at most."""
 BEFORE: Final = 90
 """Days back that a curve shows at most."""
+MOST: Final = 1_000
+"""Uses of one answer."""
 
 
 def strength(house: House, id: str, days: int = 30) -> answers.Strength:
@@ -31,9 +33,7 @@ def strength(house: House, id: str, days: int = 30) -> answers.Strength:
     row = house.resolve(id)
     known = house.remembered()
     looks, learned = _looks(row, known)
-    last = max([*looks, *([learned] if learned is not None else [])], default=None)
-    stability = curve.stability(row.type, known.days(row), base=known.base)
-    fades = curve.fades_at(last, stability, known.faded) if last is not None else math.inf
+    stability, fades = known.stability(row), known.fades(row)
     return {
         "schema": 1,
         "id": row.handle,
@@ -50,12 +50,9 @@ def strength(house: House, id: str, days: int = 30) -> answers.Strength:
     }
 
 
-MOST: Final = 1_000
-"""Uses of one answer."""
-
-
 def usage(house: House, id: str, limit: int = 50) -> answers.Usage:
-    """The deliberate uses of one memory, and when it was called wrong; forgotten memories too."""
+    """The deliberate uses of one memory, and when it was called wrong; forgotten memories too.
+    Raises InvalidInput, NotFound, AmbiguousId."""
     if not 1 <= limit <= MOST:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
     house.converge()

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
 from oneiro_vault.core.time import date_ranges as dates
-from oneiro_vault.core.time.date_ranges import Range
 from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.index.base import Filters
 from oneiro_vault.operations.history import as_of_view
@@ -35,6 +34,17 @@ class _Count(NamedTuple):
     number: int
 
 
+class _Asked(NamedTuple):
+    """Local days [start, end), None for an end that is open."""
+
+    start: date | None
+    end: date | None
+
+    def hold(self, day: date) -> bool:
+        """Is it one of them?"""
+        return (self.start is None or day >= self.start) and (self.end is None or day < self.end)
+
+
 def timeline(
     house: House,
     within: str | None = None,
@@ -48,27 +58,30 @@ def timeline(
     """How many memories came to be when, and some of them, newest first; reports of dreams only
     when their type is asked for. `within`: a year, a month, a day, in whatever words; None for
     ever. `by`: `year`, `month` or `day`, None for what suits that length. `as_of`: as it was known
-    then. Not a use of any."""
+    then. Not a use of any. Raises InvalidInput, NotFound for an `as_of` before the history."""
     if by is not None and by not in SIZES:
         raise InvalidInput(f"by is one of {', '.join(SIZES)}, not {shown(by)}")
     check_page(limit, offset)
     kinds = many(type or ())
     check_text(*kinds, within)
     start, end = as_of_view.span(house, within) if within is not None else (None, None)
+    asked = _Asked(*(None if edge is None else _local(edge) for edge in (start, end)))
     with opened(house, as_of, progress) as view:
         filters = Filters(type=kinds, without=() if kinds else REPORT)
-        every, _ = _read(view.index.by_day(Filters(without=REPORT)))
-        wanted, undated = _read(view.index.by_day(filters))
-        size, spans = _spans(every, (start, end), by)
+        every, undated = _read(view.index.by_day(Filters(without=REPORT)))
+        wanted = every
+        if kinds:
+            wanted, undated = _read(view.index.by_day(filters))
+        size, spans = _spans(every, asked, by)
         _fill(spans, wanted)
         rows = view.index.part(replace(filters, since=start, until=end), limit, offset)
-        here = [one for one in every if _holds((start, end), one.day)]
+        here = [one for one in every if asked.hold(one.day)]
         answer: answers.Timeline = {
             "schema": 1,
             "by": size,
             "spans": spans,
             "results": [{**view.known.line(row), **view.state(row)} for row in rows],
-            "total": sum(one.number for one in wanted if _holds((start, end), one.day))
+            "total": sum(one.number for one in wanted if asked.hold(one.day))
             + (undated if within is None else 0),
             "types": dict(_types(here).most_common()),
             "first": every[0].day.isoformat() if every else None,
@@ -98,11 +111,6 @@ def _types(counts: Iterable[_Count]) -> Counter[str]:
     return found
 
 
-def _holds(span: Range, day: date) -> bool:
-    start, end = (None if edge is None else _local(edge) for edge in span)
-    return (start is None or day >= start) and (end is None or day < end)
-
-
 def _local(moment: float) -> date:
     return date.fromisoformat(dates.iso(moment)[:10])
 
@@ -113,16 +121,14 @@ def _later(day: date, days: int) -> date:
 
 
 def _spans(
-    every: Sequence[_Count], within: Range, by: str | None
+    every: Sequence[_Count], asked: _Asked, by: str | None
 ) -> tuple[str, list[answers.Span]]:
     """The size of the spans and all of them, empty; none where there is nothing to show. What is
     open begins with the first memory and ends with the last. Of more years than an answer can hold,
     which one wrong date is enough for, only those that hold something, unless asked for by size."""
-    inside = [one.day for one in every if _holds(within, one.day)]
-    start = inside[0] if inside else None
-    end = _later(inside[-1], 1) if inside else None
-    start = start if within[0] is None else _local(within[0])
-    end = end if within[1] is None else _local(within[1])
+    inside = [one.day for one in every if asked.hold(one.day)]
+    start = asked.start or (inside[0] if inside else None)
+    end = asked.end or (_later(inside[-1], 1) if inside else None)
     if start is None or end is None:
         return by or SIZES[0], []
     length = (end - start).days

@@ -14,6 +14,7 @@ from oneiro_vault.core.frontmatter.salvage import salvage
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import InvalidInput, OneiroError, shown
 from oneiro_vault.index.base import Row
+from oneiro_vault.operations.history.note_change import written
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.runtime import House
@@ -38,7 +39,8 @@ _SAYS: Final = 600
 def versions(house: House, id: str, limit: int = 50) -> answers.Versions:
     """The commits of a memory, newest first, each with what it said from then on and what differs
     from before; forgotten memories too. What is on disk alone comes first, without a commit.
-    `chain`: what it replaced and what replaced it, the oldest first. Not a use of it."""
+    `chain`: what it replaced and what replaced it, the oldest first. Not a use of it. Raises
+    InvalidInput, NotFound, AmbiguousId."""
     if not 1 <= limit <= MOST:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
     house.converge()
@@ -133,8 +135,8 @@ def _version(one: _State, before: _State | None, taken: set[str]) -> answers.Ver
             "words": (note.body.strip() if note else None)
             != (older.body.strip() if older else None),
             "keys": _differing(older, note),
-            "undone": bool(one.entry and one.entry.commit in taken)
-            or bool(one.entry and one.entry.run in taken),
+            "undone": one.entry is not None
+            and not taken.isdisjoint((one.entry.commit, one.entry.run)),
         },
     )
 
@@ -147,14 +149,8 @@ def _uncommitted(one: _State) -> answers.LogEntry:
 def _differing(before: Memory | None, after: Memory | None) -> dict[str, list[str]]:
     if before is None or after is None:
         return {}
-    pairs = {key: [_text(getattr(one, key)) for one in (before, after)] for key in _KEYS}
+    pairs = {key: [written(getattr(one, key)) for one in (before, after)] for key in _KEYS}
     return {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
-
-
-def _text(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    return "" if value is None else str(value)
 
 
 def _chain(house: House, row: Row) -> list[answers.Held]:

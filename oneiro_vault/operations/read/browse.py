@@ -50,7 +50,8 @@ def browse(house: House, path: str = "") -> answers.Browsed:
 
 def follow(house: House, to: str, source: str | None = None) -> answers.Followed:
     """The notes that a link may mean, as it is written (`[[to]]`, a path, an id), the likeliest
-    first; `source`: the id of the note it stands in. None: it leads nowhere. Not a use."""
+    first, at most 20; `source`: the id of the note it stands in. None: it leads nowhere. Not a use.
+    Raises InvalidInput, for `source` NotFound, AmbiguousId."""
     check_text(to)
     house.converge()
     path = house.resolve(source).path if source else ""

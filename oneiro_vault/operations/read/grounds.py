@@ -21,8 +21,8 @@ MOST: Final = 100
 
 
 def grounds(house: House, ids: Sequence[str]) -> answers.Grounds:
-    """Memories line by line, each line with those of their sources whose words it has. Not a
-    use."""
+    """Memories line by line, each line with those of their sources whose words it has. Not a use.
+    Raises InvalidInput, NotFound, AmbiguousId."""
     if len(ids) > MOST:
         raise InvalidInput(f"{len(ids)} ids at once are too many", hint=f"Ask for at most {MOST}.")
     house.converge()
@@ -38,7 +38,8 @@ def grounds(house: House, ids: Sequence[str]) -> answers.Grounds:
 def wake(house: House, project: str | None = None, as_of: str | None = None) -> answers.Woken:
     """What a session that begins now is told, with the grounds of every line; how the last
     conversation of each project ended, and with a `project` that line in the text. `as_of`: what
-    one that began at an earlier moment was told, without that line. Not a use."""
+    one that began at an earlier moment (a date, or a commit) was told, without that line. Not a
+    use. Raises InvalidInput, NotFound for an `as_of` before the history."""
     with recall_show.opened(house, as_of) as view:
         found = rendered(view.index, orientation.LIMIT)
         blocks = [
@@ -100,12 +101,7 @@ def _grounded(
 
 
 def _sources(index: Answers, row: Row) -> dict[str, Row]:
-    found: dict[str, Row] = {}
-    for ident in dict.fromkeys(row.derived_from):
-        rows = index.get(ident) if len(ident) >= 4 else []
-        if len(rows) == 1:
-            found[rows[0].handle] = rows[0]
-    return found
+    return {one.handle: one for one in map(index.only, row.derived_from) if one is not None}
 
 
 def _told(rows: Mapping[str, Row], handles: Iterable[str]) -> list[answers.Ground]:

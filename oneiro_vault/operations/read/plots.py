@@ -8,12 +8,11 @@ from collections import Counter
 from typing import Final
 
 from oneiro_vault import answers
-from oneiro_vault.core.time import strength as curve
 from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.mind.report import costs_of
 from oneiro_vault.operations.read.recall_show import REPORT
-from oneiro_vault.operations.read.wisdom import KINDS, day_of, influencing, kinds_of
+from oneiro_vault.operations.read.wisdom import KINDS, Days, influencing, used_on
 from oneiro_vault.operations.runtime import House
 
 STEPS: Final = 10
@@ -22,12 +21,13 @@ MOST: Final = 40
 
 
 def plots(house: House, limit: int = 8) -> answers.Plots:
-    """What `stats --plot` and the page draw; `limit`: of the most used memories. Not a use."""
+    """What `stats --plot` and the page draw; `limit`: of the most used memories. Not a use.
+    Raises InvalidInput."""
     if not 1 <= limit <= MOST:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
     house.converge()
     rows = house.index.list(without=REPORT, limit=10_000_000)
-    used = _used(house)
+    used = used_on(house)
     every = {kind: Counter[str]() for kind in KINDS}
     for days in used.values():
         for kind in KINDS:
@@ -43,20 +43,6 @@ def plots(house: House, limit: int = 8) -> answers.Plots:
         "influence": _most_used(rows, used, limit),
         "nights": _nights(house),
     }
-
-
-Days = dict[str, Counter[str]]
-
-
-def _used(house: House) -> dict[str, Days]:
-    """Id -> kind of use -> day -> how often."""
-    found: dict[str, Days] = {}
-    for event in house.vault.events():
-        ident, day = str(event.get("id", "")), day_of(event)
-        for kind in kinds_of(event) if day else ():
-            days = found.setdefault(ident, {one: Counter() for one in ("uses", *KINDS)})
-            days[kind][day] += 1
-    return found
 
 
 def _most_used(rows: list[Row], used: dict[str, Days], limit: int) -> list[answers.Influencing]:
@@ -81,7 +67,7 @@ def _strengths(house: House, rows: list[Row]) -> answers.Strengths:
     for row in rows:
         if row.status in ("superseded", "archived"):
             continue
-        if math.isinf(curve.stability(row.type, known.days(row), base=known.base)):
+        if math.isinf(known.stability(row)):
             lasting += 1
         else:
             left = known.strength(row)

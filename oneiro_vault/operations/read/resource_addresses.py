@@ -38,8 +38,8 @@ def stamps(house: House, ids: Sequence[str] = (), dates: Sequence[str] = ()) -> 
 
 
 def _stamp(house: House, ident: str) -> str | None:
-    rows = house.index.get(ident) if len(ident.strip()) >= 4 and ident.isascii() else []
-    return rows[0].sha256 if len(rows) == 1 else None
+    row = house.index.only(ident.strip()) if ident.isascii() else None
+    return row.sha256 if row else None
 
 
 def _hash(*parts: str) -> str:

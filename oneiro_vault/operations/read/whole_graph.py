@@ -70,13 +70,14 @@ def whole_graph(
     """All notes but the reports of dreams, and names that no note has (of type `name`), with all
     edges between them: of these types, or `without` some; of a project; of this time. What is left
     out moves nothing: places are those of the whole, known after at most `wait` seconds or not yet
-    (ask again). `ever`: also what was replaced or has ended. Not a use of any."""
+    (ask again). `ever`: also what was replaced or has ended. Not a use of any. Raises InvalidInput,
+    NotFound for an `as_of` before the history."""
     if not 0 <= wait <= LONGEST:
         raise InvalidInput(f"wait is from 0 to {LONGEST:.0f} seconds")
     kinds, others = many(type or ()), many(without or ())
     check_text(*kinds, *others, project, since, until)
-    start = as_of_view.span(house, since)[0] if since else None
-    end = as_of_view.span(house, until)[1] if until else None
+    first = _day(as_of_view.span(house, since)[0] if since else None, "")
+    after = _day(as_of_view.span(house, until)[1] if until else None, "~")
     with opened(house, as_of) as view:
         drawn = house.drawn = house.drawn or Drawn(house)
         whole = _whole(drawn, view, ever)
@@ -87,19 +88,18 @@ def whole_graph(
             lambda one: (
                 (not kinds or one.type in kinds)
                 and one.type not in others
-                and (not project or one.project == project or one.type == NAME)
-                and _within(one, start, end)
+                and (
+                    one.type == NAME
+                    or (project in (None, "", one.project) and first <= one.created[:10] < after)
+                )
             ),
         )
         answer = _answer(whole, kept, at, view.index.unread())
         return {**answer, **view.told(None, None, 0)}
 
 
-def _within(one: Node, start: float | None, end: float | None) -> bool:
-    day = one.created[:10]
-    first = "" if start is None else dates.iso(start)[:10]
-    after = "~" if end is None else dates.iso(end)[:10]
-    return one.type == NAME or first <= day < after
+def _day(moment: float | None, otherwise: str) -> str:
+    return otherwise if moment is None else dates.iso(moment)[:10]
 
 
 def _whole(drawn: Drawn, view: View, ever: bool) -> Whole:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -31,6 +31,8 @@ MOST: Final = 20
 MOST_NAMED: Final = 100
 KINDS: Final = ("looked", "found", "useful", "wrong")
 """What can be said of a use: somebody looked, a question had found it, what they said of it."""
+Days: TypeAlias = dict[str, Counter[str]]
+"""`uses`, or a kind of use -> day (YYYY-MM-DD) -> how often."""
 LOOKED: Final = ("shown", "fetched")
 """Why a use is a look."""
 _LEAST: Final = 0.05
@@ -180,16 +182,26 @@ def influence(house: House, ids: Sequence[str] = ()) -> answers.Influence:
         raise InvalidInput(f"{len(named)} ids at once are too many", hint=f"At most {MOST_NAMED}.")
     rows = [house.resolve(one) for one in named] or house.index.list(type=PRINCIPLE, limit=10_000)
     known = {row.handle: row for row in rows if row.id or named}
-    days = {ident: {kind: Counter[str]() for kind in ("uses", *KINDS)} for ident in known}
-    for event in house.vault.events():
-        ident, day = str(event.get("id", "")), day_of(event)
-        for kind in kinds_of(event) if ident in days and day else ():
-            days[ident][kind][day] += 1
-    found = [influencing(known[ident], counted) for ident, counted in days.items()]
+    used = used_on(house)
+    found = [influencing(row, used.get(ident, _never())) for ident, row in known.items()]
     return {"schema": 1, "results": sorted(found, key=lambda one: (-one["uses"], one["title"]))}
 
 
-def day_of(event: answers.Json) -> str:
+def used_on(house: House) -> dict[str, Days]:
+    """Id -> how the memory was used and judged."""
+    found: dict[str, Days] = {}
+    for event in house.vault.events():
+        ident, day = str(event.get("id", "")), _day(event)
+        for kind in _kinds(event) if day else ():
+            found.setdefault(ident, _never())[kind][day] += 1
+    return found
+
+
+def _never() -> Days:
+    return {kind: Counter() for kind in ("uses", *KINDS)}
+
+
+def _day(event: answers.Json) -> str:
     """The day of an event of the ledger, "" where a pulled line says none."""
     try:
         return date.fromisoformat(str(event.get("t", ""))[:10]).isoformat()
@@ -197,7 +209,7 @@ def day_of(event: answers.Json) -> str:
         return ""
 
 
-def kinds_of(event: answers.Json) -> list[str]:
+def _kinds(event: answers.Json) -> list[str]:
     """What an event counts as."""
     if event.get("e") == DOUBT:
         return ["wrong"]
@@ -208,7 +220,7 @@ def kinds_of(event: answers.Json) -> list[str]:
     return ["uses", *looked, *(["useful"] if why == USEFUL else [])]
 
 
-def influencing(row: Row, days: Mapping[str, Counter[str]]) -> answers.Influencing:
+def influencing(row: Row, days: Days) -> answers.Influencing:
     """What `influence` says of one memory."""
     months: Counter[str] = Counter()
     for day, number in days["uses"].items():
