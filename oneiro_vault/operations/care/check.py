@@ -26,8 +26,7 @@ def check(house: House, progress: Progress = quiet) -> answers.Checked:
     rows = house.index.list(limit=10_000_000)
     problems = [problem("", "settings", "error", str(error), error.hint) for error in house.wrong]
     problems += [
-        problem("", "settings", "warning", f"{name} is no setting any more", "Take it out.")
-        for name in house.settings.former
+        problem("", "settings", "warning", text, hint) for text, hint in house.settings.idle()
     ]
     problems += [
         problem("oneiro.toml", "loosened", "warning", text)
