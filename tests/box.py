@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, chdir, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -21,6 +21,12 @@ from oneiro_vault.cli.run import run
 from oneiro_vault.settings import locations
 
 ENTRY = "import sys; from oneiro_vault.cli.main import main; sys.exit(main())"
+
+
+def entry_with(numbers: Mapping[str, float]) -> str:
+    """`ENTRY` of a program that was built with other numbers than the table's."""
+    table = "from oneiro_vault.settings.definitions import FIXED"
+    return f"{table}; FIXED.update({dict(numbers)!r}); {ENTRY}" if numbers else ENTRY
 
 
 @cache
@@ -47,18 +53,19 @@ def _empty_vault(env: dict[str, str]) -> Path:
 
 class Box:
     """`box("recall", "x")` runs a command on the box's vault; one that may use no owner is run in
-    this process."""
+    this process. `numbers`: those of its commands that no setting sets."""
 
     def __init__(self, folder: Path, env: dict[str, str], vault: Path | None = None) -> None:
         self.folder = folder
         self.env = env | {"PYTHONPATH": os.environ.get("PYTHONPATH", ""), "TMPDIR": str(folder)}
         self.vault = vault or folder / "vault"
+        self.numbers: dict[str, float] = {}
         self._children: list[subprocess.Popen[bytes]] = []
 
     def __call__(
         self, *args: str, stdin: bytes = b"", entry: str = ENTRY, env: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[bytes]:
-        if "--no-daemon" in args and entry == ENTRY:
+        if "--no-daemon" in args and entry == ENTRY and not self.numbers:
             return self.here(*args, stdin=stdin, env=env)
         return self.process(*args, stdin=stdin, entry=entry, env=env)
 
@@ -95,7 +102,8 @@ class Box:
             return subprocess.CompletedProcess(words, code, out.read(), err.read())
 
     def argv(self, *args: str, entry: str = ENTRY) -> list[str]:
-        return [sys.executable, "-c", entry, "--vault", str(self.vault), *args]
+        program = entry_with(self.numbers) if entry == ENTRY else entry
+        return [sys.executable, "-c", program, "--vault", str(self.vault), *args]
 
     def ok(self, *args: str, stdin: bytes = b"") -> str:
         done = self(*args, stdin=stdin)

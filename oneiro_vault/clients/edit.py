@@ -59,7 +59,7 @@ def core_of(want: Want) -> dict[str, object]:
     return {name: entry[name] for name in _CORE if name in entry}
 
 
-def brought(want: Want, entry: Mapping[str, Any] | None, text: str) -> dict[str, Any]:
+def brought(want: Want, entry: Mapping[str, Any] | None, text: str) -> Mapping[str, Any]:
     """What our entry says from now on: what is wanted, and of the `entry` that is there (None: none
     is) what somebody added to it (variables, a timeout). Raises Trouble where that is not ours."""
     if entry is None:

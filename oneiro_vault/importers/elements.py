@@ -1,17 +1,20 @@
 """Lists of JSON as a stream: one element after the other, whatever the size of the file, and a
-broken one stops no other."""
+broken one stops no other; and rows of other memory tools, which stand in such a list or in several
+under the keys of one object."""
 
 from __future__ import annotations
 
 import codecs
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Final, cast
 
+from oneiro_vault.answers import Json
 from oneiro_vault.errors import InvalidInput
-from oneiro_vault.importers.archive import UNTOUCHED
+from oneiro_vault.importers.archive import UNTOUCHED, Archive
+from oneiro_vault.importers.records import Skipped
 
 LONGEST: Final = 64 << 20
 """Characters of one element; the longest conversations have a tenth of it."""
@@ -171,3 +174,77 @@ class _Text:
                 inside = not inside
             elif not inside:
                 depth += (mark in "[{") - (mark in "]}")
+
+
+Row = Json
+_MOST_FILES: Final = 200
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a row stands, for a message."""
+
+    name: str
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.name}, record {self.index + 1:,}"
+
+
+def rows(
+    archive: Archive, name: str, keys: Collection[str] = ()
+) -> Iterator[tuple[Place, Row] | Skipped]:
+    """The objects of one list of a file; nothing where there is no such list. Raises InvalidInput
+    for a file that is cut, after what came before."""
+    with archive.open(name) as stream:
+        try:
+            for index, one in enumerate(elements(stream, keys=keys)):
+                place = Place(name, index)
+                if isinstance(one, dict):
+                    yield place, one
+                elif isinstance(one, Damaged):
+                    yield Skipped(str(place), one.why)
+                else:
+                    yield Skipped(str(place), "it is no record, but something else")
+        except InvalidInput as error:
+            if error.kept != UNTOUCHED:  # it is a list, and it was cut
+                raise InvalidInput(f"{name}: {error}", hint=error.hint) from error
+
+
+def files(archive: Archive) -> list[str]:
+    """The JSON files of an archive, as many as any store has."""
+    return [name for name in archive.names() if name.lower().endswith(".json")][:_MOST_FILES]
+
+
+class Kind:
+    """The rows of an archive that are of one kind; `keys`: of the lists they are in, `what`: what
+    they should be, for a message; `seen`: how many rows there were so far."""
+
+    def __init__(
+        self, archive: Archive, keys: Collection[str], fits: Callable[[Row], bool], what: str
+    ) -> None:
+        self._archive, self._keys, self._fits, self._what = archive, keys, fits, what
+        self.seen = 0
+        self._fitting = 0
+
+    def rows(self, name: str) -> Iterator[tuple[Place, Row] | Skipped]:
+        """Of one file. Raises InvalidInput for one that is cut, after what came before."""
+        for found in rows(self._archive, name, self._keys):
+            self.seen += 1
+            if isinstance(found, Skipped):
+                yield found
+            elif self._fits(found[1]):
+                self._fitting += 1
+                yield found
+            else:
+                yield Skipped(str(found[0]), f"it is not {self._what}")
+
+    def refuse_none(self) -> None:
+        """Raise InvalidInput where there were rows, and none of the kind."""
+        if self.seen and not self._fitting:
+            raise InvalidInput(
+                f"none of the records in {self._archive.name} is {self._what}",
+                kept=UNTOUCHED,
+                hint="It may be another tool's export, or a later version's: "
+                "`oneiro import --help` names what is read.",
+            )

@@ -35,7 +35,7 @@ from oneiro_vault.index.refresh import LARGEST, Refresher
 from oneiro_vault.index.vectors.service import Semantic
 
 GRAPH: Final = "graph.npz"
-"""Where `recall.graph_places` keeps the places of nodes, by name."""
+"""Where `recall.graph_layout` keeps the places of nodes, by name."""
 _UNFINISHED: Final = ".new"
 """How the name of an index file ends that is still being built."""
 _WAITING: Final = 0.05

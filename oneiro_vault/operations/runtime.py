@@ -47,7 +47,7 @@ from oneiro_vault.vault.write import disk
 
 if TYPE_CHECKING:
     from oneiro_vault.judges.base import Judge
-    from oneiro_vault.operations.read.whole_graph import Drawn
+    from oneiro_vault.operations.read.graph import Drawn
 
 SOON = 256
 """Texts waiting for a vector that a person's recall waits for."""

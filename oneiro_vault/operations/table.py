@@ -14,12 +14,11 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 from oneiro_vault import answers
 from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.operations import review
-from oneiro_vault.operations.care import adopt, check, doctor, lint, synchronize
+from oneiro_vault.operations.care import adopt, check, doctor, synchronize
 from oneiro_vault.operations.dream import run_log
 from oneiro_vault.operations.history import (
     blame,
     diff,
-    fading,
     pr_summary,
     strength_curve,
     timeline,
@@ -33,7 +32,6 @@ from oneiro_vault.operations.read import (
     orient,
     recall_show,
     resource_addresses,
-    whole_graph,
     wisdom,
 )
 from oneiro_vault.operations.remember import images, store_captures, write
@@ -160,7 +158,7 @@ OPS: Final[dict[str, Op]] = {
     "import_": Op("exchange.import_archive:import_", local=True),
     "collect": Op(store_captures.collect),
     "graph": Op(graph.graph, reads_only=True),
-    "whole_graph": Op(whole_graph.whole_graph, reads_only=True),
+    "whole_graph": Op(graph.whole_graph, reads_only=True),
     "levels": Op(graph.levels, reads_only=True),
     "context": Op(assemble.context, reads_only=True),
     "inject": Op(assemble.inject, reads_only=True),
@@ -180,7 +178,7 @@ OPS: Final[dict[str, Op]] = {
     "grounds": Op(grounds.grounds, reads_only=True),
     "wake": Op(grounds.wake, reads_only=True),
     "follow": Op(browse.follow, reads_only=True),
-    "fading": Op(fading.fading, reads_only=True),
+    "fading": Op(strength_curve.fading, reads_only=True),
     "timeline": Op(timeline.timeline, reads_only=True),
     "image": Op(images.image, reads_only=True),
     "stamps": Op(resource_addresses.stamps, reads_only=True),
@@ -199,7 +197,7 @@ OPS: Final[dict[str, Op]] = {
     "settings": Op(recall_show.settings, reads_only=True),
     "status": Op(recall_show.status, reads_only=True),
     "check": Op(check.check, reads_only=True),
-    "mend": Op(lint.mend),
+    "mend": Op(check.mend),
     "pr_summary": Op(pr_summary.pr_summary, reads_only=True),
     "sync": Op(synchronize.sync, brings=True),
     "doctor": Op(doctor.doctor, upkeep=True, asks=True),

@@ -88,7 +88,9 @@ JUDGES: Final = tuple("auto offline deferred sampling command anthropic openai n
 _HASHES: Final = re.compile(r"\s*([0-9a-fA-F]{64}(\s+|$))*")
 
 _SECTIONS: Final = "orientation|instructions|people|procedures|memories|episodes"
+_MODELS: Final = re.compile(r"\s*([^\s=]+(\s+[^\s=]+=\S+)*)?\s*")
 _SHARES: Final = re.compile(rf"\s*((?:{_SECTIONS})=\d+(\.\d+)?(\s+|$))*")
+_PRICES: Final = re.compile(r"\s*(\d+(\.\d+)?\s+\d+(\.\d+)?)?\s*")
 
 
 RULES: Final[Mapping[str, _Rule]] = {
@@ -104,6 +106,11 @@ RULES: Final[Mapping[str, _Rule]] = {
     ),
     "shares": (lambda value: bool(_SHARES.fullmatch(value)), "such as `instructions=3 episodes=0`"),
     "judge": _one_of(*JUDGES),
+    "model": (
+        lambda value: bool(_MODELS.fullmatch(value)),
+        "a name, then others by stage: `big encode=small`",
+    ),
+    "prices": (lambda value: bool(_PRICES.fullmatch(value)), "two numbers such as `3 15`"),
     "words": (_words, "a command line"),
 }
 """What the table calls a rule -> is a value allowed, and which are."""
@@ -116,8 +123,8 @@ SETTINGS: Final = tuple(
 BY_NAME: Final[dict[str, Setting]] = {setting.name: setting for setting in SETTINGS}
 FIXED: Final[dict[str, Value]] = _TABLE["fixed"]
 """Numbers read as settings are, which no file or variable sets: a `Settings` made in code may."""
-_FORMER: Final = FIXED.keys() | _TABLE["former"].keys()
-"""What an older version's files may set; it does nothing any more."""
+_FORMER: Final[Mapping[str, str]] = dict.fromkeys(FIXED, "") | _TABLE["former"]
+"""What an older version's files may set, and does nothing any more -> what is set instead."""
 
 
 class Loosened(NamedTuple):
@@ -161,9 +168,6 @@ _STRICTER: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "secrets.allowed": _allowed,
     "dreams.review": lambda theirs, agreed: theirs or agreed,
     "dreams.brake": min,
-    "notes.brake": min,
-    "distil.sources": max,
-    "distil.uses": max,
 }
 """Setting -> the stricter of what a vault says and what was agreed to."""
 GUARDED: Final[dict[str, Value]] = {name: BY_NAME[name].default for name in _STRICTER}
@@ -221,6 +225,13 @@ class Settings:
             self.former,
         )
 
+    def idle(self) -> Iterator[tuple[str, str]]:
+        """What is set and is no setting any more: that it has no effect, and what to do."""
+        for name in self.former:
+            instead = _FORMER[name]
+            hint = f"Set {instead} instead." if instead else "Take it out."
+            yield f"the setting {name} has no effect any more", hint
+
     @contextmanager
     def on_behalf(self, env: Mapping[str, str]) -> Iterator[list[str]]:
         """In this thread, see the settings that may differ from call to call as the caller's
@@ -244,7 +255,10 @@ def in_force(settings: Settings) -> answers.SettingsInForce:
         {"name": one.name, "value": settings[one.name], "default": one.default, "help": one.help}
         for one in SETTINGS
     ]
-    return {"schema": 1, "settings": rows}
+    found: answers.SettingsInForce = {"schema": 1, "settings": rows}
+    if settings.former:
+        found["notices"] = [f"{text}. {hint}" for text, hint in settings.idle()]
+    return found
 
 
 def machine_file(env: Mapping[str, str] | None = None) -> Path:

@@ -56,20 +56,8 @@ def clone(url: str, path: Path, wait: float, progress: Progress) -> Cloned:
         if isinstance(error, GitProblem):  # it speaks as to a vault that is there
             error.kept = "Nothing of it was left here."
             if isinstance(error, Unreachable):
-                error.hint = (
-                    "Check the address, and run `oneiro clone` again when it answers."
-                    + _slow(error, wait)
-                )
+                error.hint = "Check the address, and run `oneiro clone` again when it answers."
         raise
-
-
-def _slow(error: Unreachable, wait: float) -> str:
-    if not str(error).endswith(network.SILENT):
-        return ""
-    return (
-        f" Nothing came for {wait * PATIENCE:g} s; with ONEIRO_SYNC_WAIT={2 * wait:g} it may be "
-        f"silent for twice as long."
-    )
 
 
 def _filled(url: str, root: Path, wait: float, progress: Progress) -> Cloned:

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import BaseRoute, Route
 
 from oneiro_vault.web import templating
-from oneiro_vault.web.sessions import SESSION_SECONDS
+from oneiro_vault.web.guard import SESSION_SECONDS
 
 if TYPE_CHECKING:
     from oneiro_vault.web.guard import Guard

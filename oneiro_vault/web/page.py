@@ -1,15 +1,18 @@
-"""One request of a page: what was asked, the operations as the person, and the answer as HTML."""
+"""One request of a page: what was asked, the operations as the person, and the answer as HTML;
+with `?at=2026-03-05` in its address as the vault was on that day, which links keep."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -18,9 +21,8 @@ from oneiro_vault.api import AsyncCalls, Progress
 from oneiro_vault.app import OPS, App
 from oneiro_vault.daemon.asgi import Pools
 from oneiro_vault.errors import BeforeHistory, InvalidInput, OneiroError
-from oneiro_vault.web import templating, travel
+from oneiro_vault.web import templating
 from oneiro_vault.web.guard import LARGEST
-from oneiro_vault.web.travel import AT
 
 _LOOKS: Final = "schedule"
 """It only looks, where nothing is to begin."""
@@ -163,7 +165,7 @@ class Page:
             "navigation": NAVIGATION,
             "theme": self._theme(),
             "reader": self.site.reads_only,
-            "travel": travel.Travel(self.at, self._travels, self.request.query_params),
+            "travel": Travel(self.at, self._travels, self.request.query_params),
         }
 
         def draw() -> Response:
@@ -171,7 +173,7 @@ class Page:
             if notice and self.fragment:
                 said = Markup('<p hx-swap-oob="innerHTML:#notice">{}</p>').format(notice)
                 text += str(said)
-            return HTMLResponse(travel.kept(text, self.at), status, {"Vary": "HX-Request"})
+            return HTMLResponse(kept(text, self.at), status, {"Vary": "HX-Request"})
 
         return Undrawn(draw)
 
@@ -203,7 +205,7 @@ def endpoint(site: Site, handler: Handler) -> Callable[[Request], Awaitable[Resp
         page = Page(request, site)
         try:
             if request.method == "POST" and page.at:
-                raise travel.read_only()
+                raise read_only()
             return await drawn(await handler(page))
         except OneiroError as error:
             return await drawn(page.trouble(error))
@@ -213,3 +215,100 @@ def endpoint(site: Site, handler: Handler) -> Callable[[Request], Awaitable[Resp
             return await drawn(page.trouble(OneiroError("this page could not be shown", hint=hint)))
 
     return answer
+
+
+AT: Final = "at"
+_TAG: Final = re.compile(r"<[a-z]+\b[^<>]*>")
+_ADDRESS: Final = re.compile(r'(?<= )(href|action|hx-get)="([^"]*)"')
+_OURS: Final = re.compile(r"\?|/ui/(?!static/|events|session|theme|leave)")
+"""How the address of a page begins."""
+_NOW: Final = "data-now"
+"""Of an element whose address is not to be changed."""
+
+
+@dataclass(frozen=True)
+class Travel:
+    """What the frame of a page shows of it. `at`: as it was asked for, "" for today; `possible`:
+    can this page show the past?; `query`: of the address."""
+
+    at: str
+    possible: bool
+    query: Mapping[str, str]
+
+    @property
+    def day(self) -> str:
+        """`at` if it is a day (YYYY-MM-DD), else ""."""
+        day = _day(self.at)
+        return day.isoformat() if day else ""
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What else is asked for: a form for another day sends it along."""
+        return {name: value for name, value in self.query.items() if name not in (AT, "part")}
+
+    @property
+    def today(self) -> str:
+        """The query without it."""
+        return f"?{urlencode(self.fields)}"
+
+    @property
+    def latest(self) -> str:
+        """The last day that can be asked for."""
+        return this_day().isoformat()
+
+    def beside(self, days: int) -> str:
+        """The query so many days later; "" where there is no such day to look at."""
+        day = _day(self.at)
+        try:
+            there = day + timedelta(days=days) if day else None
+        except OverflowError:  # the calendar ends there
+            return ""
+        if there is None or there > this_day():
+            return ""
+        return f"?{urlencode({**self.fields, AT: there.isoformat()})}"
+
+
+def this_day() -> date:
+    """Where the vault's owner is."""
+    return datetime.now().astimezone().date()
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def read_only() -> OneiroError:
+    """What a form of a page of the past is answered."""
+    return InvalidInput(
+        "this is how the vault was: it cannot be changed there",
+        kept="Nothing was changed.",
+        hint="Go back to today, and do it there.",
+    )
+
+
+def kept(html: str, at: str) -> str:
+    """A page whose links and searches lead to pages of the same moment."""
+    if not at:
+        return html
+    field = f'<input type="hidden" name="{AT}" value="{escape(at)}">'
+
+    def with_moment(found: re.Match[str]) -> str:
+        tag = found[0]
+        if _NOW in tag:
+            return tag
+        tag = _ADDRESS.sub(lambda one: _with(one, at), tag)
+        return tag + field if tag.startswith("<form") and 'method="get"' in tag else tag
+
+    return _TAG.sub(with_moment, html)
+
+
+def _with(found: re.Match[str], at: str) -> str:
+    address, _, fragment = found[2].partition("#")
+    if not _OURS.match(address) or re.search(rf"[?;&]{AT}=", address):
+        return found[0]
+    path, _, query = address.partition("?")
+    query = "&amp;".join(filter(None, (query, f"{AT}={quote(at)}")))
+    return f'{found[1]}="{path}?{query}{"#" if fragment else ""}{fragment}"'

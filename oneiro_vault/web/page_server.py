@@ -17,8 +17,7 @@ from oneiro_vault.daemon import protocol
 from oneiro_vault.daemon.asgi import OURS, Pools, QuietServer, http_server, params_of
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.errors import InvalidInput, OneiroError, OwnerProblem
-from oneiro_vault.web.guard import Guard
-from oneiro_vault.web.sessions import CODE_SECONDS, Sessions
+from oneiro_vault.web.guard import CODE_SECONDS, Guard, Sessions
 
 GRACE: Final = 1
 """Seconds a request under way gets when the owner ends; an open stream of events would take any."""
@@ -108,10 +107,9 @@ def shown(
     """Every page; with `reads_only` none that changes anything."""
     from oneiro_vault.web import pages
     from oneiro_vault.web.entrance import Entrance
-    from oneiro_vault.web.events import Events
     from oneiro_vault.web.page import Site
 
-    own = [*Entrance(guard).routes(), Route("/ui/events", Events(app, life).stream)]
+    own = [*Entrance(guard).routes(), Route("/ui/events", pages.Events(app, life).stream)]
     site = Site(app, pools, app.house.root.name, reads_only)
     return Starlette(routes=[*own, *pages.routes(site)])
 

@@ -4,6 +4,7 @@ events too."""
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -66,7 +67,9 @@ def test_vectors_that_vanish_under_it_are_noticed_by_itself(box: Box) -> None:
     """Chroma keeps counting and finds little: nobody asks, and within a reconcile the owner has put
     a new store in its place."""
     box.ok("stop")
-    box.env["ONEIRO_WATCH_RECONCILE"] = "2"
+    box.numbers["watch.reconcile"] = 2.0
+    box.start("serve", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    eventually(lambda: box.record, 15)
     lines = "".join(
         f'{{"text": "Fact {n} of many about the harbour and boat {n}."}}\n' for n in range(60)
     )

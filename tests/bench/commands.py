@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from oneiro_vault.app import App, init_vault
+from oneiro_vault.settings import locations
 from oneiro_vault.settings.definitions import Settings
 from tests.bench.kit import WORDS, Row, median, note, paired, write_notes
+from tests.box import entry_with
 
 DEBOUNCE = 0.15
+IDLE = 5.0
 ONEIRO = [sys.executable, "-m", "oneiro_vault"]
 
 
@@ -30,7 +33,8 @@ def run(scale: int) -> Iterator[Row]:
         init_vault(root)
         write_notes(root, scale, words=60)
         env = environment(Path(folder))
-        command(env, root, "recall", "kaba")  # starts the owner
+        owner = serve(env, root)
+        command(env, root, "recall", "kaba")
         most = settle(env, root)
         yield Row(
             f"owner and embedding process, most memory while {scale:,} memories are embedded",
@@ -62,6 +66,7 @@ def run(scale: int) -> Iterator[Row]:
         )
         yield idle_memory(env, root, scale)
         command(env, root, "stop")
+        owner.wait()
         cold = [*recall[:3], "--no-daemon", *recall[3:]]
         seconds = median(lambda: process(cold, env), times=9)
         yield Row(
@@ -78,8 +83,23 @@ def environment(folder: Path) -> dict[str, str]:
     return os.environ | {
         "XDG_CONFIG_HOME": str(folder / "config"),
         "XDG_RUNTIME_DIR": str(folder),
-        "ONEIRO_EMBED_IDLE": "5",
     }
+
+
+def serve(env: dict[str, str], root: Path) -> subprocess.Popen[bytes]:
+    """An owner whose embedding process stops after `IDLE` seconds without work."""
+    program = [
+        sys.executable,
+        "-c",
+        entry_with({"embed.idle": IDLE}),
+        "--vault",
+        str(root),
+        "serve",
+    ]
+    owner = subprocess.Popen(program, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not Path(locations.record_file(str(root))).exists():
+        time.sleep(0.1)
+    return owner
 
 
 def process(argv: list[str], env: dict[str, str]) -> None:
@@ -147,7 +167,7 @@ def edit_latency(env: dict[str, str], root: Path) -> float:
 
 
 def idle_memory(env: dict[str, str], root: Path, scale: int) -> Row:
-    time.sleep(12)  # ONEIRO_EMBED_IDLE is 5: the embedding process is gone by now
+    time.sleep(12)  # more than twice `IDLE`: the embedding process is gone by now
     pid = command(env, root, "status")["owner"]["pid"]
     resident = next(
         line

@@ -34,7 +34,6 @@ def run(scale: int) -> Iterator[Row]:
         env = environment(Path(folder)) | {
             "ONEIRO_VAULT": str(root),
             "ONEIRO_OWNER_START": "0",
-            "ONEIRO_EMBED_IDLE": "600",
         }
         for number in range(20):
             text = (

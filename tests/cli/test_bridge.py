@@ -151,7 +151,7 @@ def test_a_call_that_an_owner_takes_with_it_is_answered(made: Box) -> None:
 @pytest.fixture
 def held(made: Box) -> Iterator[OwnerLock]:
     """The vault is in other hands: an owner that is started has to wait for it."""
-    made.env["ONEIRO_GIT_WAIT"] = "300"
+    made.numbers["git.wait"] = 300.0
     lock = OwnerLock(Path(locations.state_dir(str(made.vault))))
     lock.acquire(1, "a test")
     yield lock

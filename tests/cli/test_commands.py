@@ -414,7 +414,7 @@ def test_two_owners_at_once_are_one(owned: Box) -> None:
     first = owned.start(
         "serve", "--wait", "300", stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
-    owned.env["ONEIRO_GIT_WAIT"] = "300"
+    owned.numbers["git.wait"] = 300.0
     assert owned.json("list")["results"] == []
     assert owned.pid == first.pid or first.wait(timeout=60) == LockTimeout.exit_code
 

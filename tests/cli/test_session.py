@@ -91,7 +91,7 @@ def test_a_question_is_simply_asked_again(hanging: Box) -> None:
 @pytest.mark.slow
 def test_a_lone_command_waits_its_turn_and_says_for_whom(owned: Box) -> None:
     owned.init()
-    owned.env["ONEIRO_GIT_WAIT"] = "1"
+    owned.numbers["git.wait"] = 1.0
     holder = """
 import sys, time
 from pathlib import Path

@@ -32,7 +32,7 @@ NO_UNIX = (
 @pytest.fixture
 def ported(box: Box) -> Box:
     """A vault whose owner found no place for a Unix socket."""
-    box.env["ONEIRO_GIT_WAIT"] = "1"
+    box.numbers["git.wait"] = 1.0
     box.start("serve", entry=NO_UNIX, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     eventually(lambda: box.record, 15)
     return box

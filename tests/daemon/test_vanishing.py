@@ -45,7 +45,8 @@ def test_no_second_owner_while_the_first_one_lives(box: Box, what: str) -> None:
     os.kill(first, signal.SIGSTOP)
     delete(box, what)
     (box.vault / ".git/oneiro/owner.json").unlink(missing_ok=True)
-    done = box("remember", "Not now.", env={"ONEIRO_GIT_WAIT": "1"})
+    box.numbers["git.wait"] = 1.0
+    done = box("remember", "Not now.")
     assert done.returncode == LockTimeout.exit_code, done
     assert not is_free(box.vault / ".git/oneiro")
     os.kill(first, signal.SIGCONT)

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -138,8 +139,11 @@ def test_a_deadline_that_came_first_is_counted(talk: Talk, tmp_path: Path) -> No
 def test_a_conversation_that_begins_loads_the_model(
     tmp_path: Path, sealed_env: dict[str, str]
 ) -> None:
-    box = Box(tmp_path, sealed_env | {"ONEIRO_EMBED_IDLE": "1"}).init()
+    box = Box(tmp_path, sealed_env).init()
+    box.numbers["embed.idle"] = 1.0
     try:
+        box.start("serve", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        eventually(lambda: box.record, 60)
         box.remember(BOAT)
         talk = Talk(box, tmp_path)
         talk("SessionStart", source="startup")

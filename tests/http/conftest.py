@@ -39,7 +39,8 @@ def make_box(folder: Path, **env: str) -> Box:
 def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remote]:
     """One that is known by another name, as behind a proxy; its access tokens are good for four
     seconds."""
-    box = make_box(tmp_path_factory.mktemp("p"), ONEIRO_ACCESS_TOKEN_SECONDS="4")
+    box = make_box(tmp_path_factory.mktemp("p"))
+    box.numbers["access.token_seconds"] = 4.0
     try:
         found = Remote(box, "--public-url", "https://vault.example.org/")
         yield found

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from oneiro_vault.core.conversation.captures import KIND
+from oneiro_vault.core.conversation.turns import KIND
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.mind.base import Note
 from oneiro_vault.mind.citations import cited

@@ -14,6 +14,7 @@ from oneiro_vault.settings.definitions import (
     SETTINGS,
     Setting,
     Settings,
+    in_force,
     load,
     machine_file,
 )
@@ -51,14 +52,14 @@ def test_every_row_of_the_table_is_sound(setting: Setting) -> None:
 def test_the_nearer_source_wins(places: tuple[Path, Path, dict[str, str]]) -> None:
     vault, machine, env = places
     (vault / "oneiro.toml").write_text(
-        "recall.k = 3\n[decay]\nepisodic = 2\nsemantic = 3\nprocedure = 4\n"
+        "recall.k = 3\n[decay]\nepisodic = 2\nsemantic = 3\n[whittle]\ncap = 4\n"
     )
-    machine.write_text("vault = '/v'\n[decay]\nsemantic = 5.5\nprocedure = 6.5\n")
-    settings = load(vault, env | {"ONEIRO_DECAY_PROCEDURE": "7"})
+    machine.write_text("vault = '/v'\n[decay]\nsemantic = 5.5\n[whittle]\ncap = 6\n")
+    settings = load(vault, env | {"ONEIRO_WHITTLE_CAP": "7"})
     assert [
         settings[n]
-        for n in ("recall.k", "decay.episodic", "decay.semantic", "decay.procedure", "vault")
-    ] == [3, 2.0, 5.5, 7.0, "/v"]
+        for n in ("recall.k", "decay.episodic", "decay.semantic", "whittle.cap", "vault")
+    ] == [3, 2.0, 5.5, 7, "/v"]
     assert type(settings["decay.episodic"]) is float
 
 
@@ -69,7 +70,7 @@ def test_the_nearer_source_wins(places: tuple[Path, Path, dict[str, str]]) -> No
         "[embed]\nmodel = 'x'",
         "vault = '/v'",
         "index.dir = '/i'",
-        "git.wait = 1",
+        "owner.idle = 1",
         "owner.start = false",
     ],
 )
@@ -92,8 +93,8 @@ def test_a_vault_cannot_set_what_is_the_machines(
         ("recall.k = 0", "above 0"), ("recall.k = 'ten'", "recall.k is 'ten'"),
         ("recall.k = 1.5", "must be"),
         ("recall.k = true", "must be"),
-        ("decay.faded = 2", "0 to 1"),
-        ("decay.faded = nan", "0 to 1"),
+        ("dreams.brake = 2", "0 to 1"),
+        ("dreams.brake = nan", "0 to 1"),
         ("edits.commit = 1", "must be bool"),
         ("edits.commit = 'yes'", "must be bool"), ("recal.k = 3", "no setting 'recal.k'"),
         ("zzz = 1", "no setting 'zzz'"),
@@ -123,10 +124,20 @@ def test_what_was_a_setting_once_is_named_and_no_error(
 ) -> None:
     vault, machine, env = places
     (vault / "oneiro.toml").write_text("recall.k = 3\n[encode]\npiece = 9000\n")
-    machine.write_text("[embed]\nthreads = 2\n")
-    settings = load(vault, env)
-    assert settings.former == ("encode.piece", "embed.threads")
+    machine.write_text("[embed]\nthreads = 2\n[dreams]\nprice_in = 3.0\n")
+    settings = load(vault, env | {"ONEIRO_GIT_WAIT": "1"})
+    assert [text for text, _ in settings.idle()] == [
+        f"the setting {name} has no effect any more"
+        for name in ("encode.piece", "embed.threads", "dreams.price_in", "git.wait")
+    ]
+    assert [hint for _, hint in settings.idle()][1:3] == [
+        "Take it out.",
+        "Set dreams.prices instead.",
+    ]
     assert (settings["recall.k"], settings["encode.piece"]) == (3, 6000)
+    assert in_force(settings)["notices"][0] == (
+        "the setting encode.piece has no effect any more. Take it out."
+    )
     assert Settings({"encode.piece": 9}).but(recall_k=2)["encode.piece"] == 9
 
 
@@ -163,7 +174,7 @@ def test_the_environment(
     [
         ("ONEIRO_RECALL_K", "many"),
         ("ONEIRO_EDITS_COMMIT", "perhaps"),
-        ("ONEIRO_DECAY_FADED", "nan"),
+        ("ONEIRO_DREAMS_BRAKE", "nan"),
         ("ONEIRO_RECALL_K", "-1"),
     ],
 )
@@ -206,12 +217,12 @@ def test_the_line_is_named(places: tuple[Path, Path, dict[str, str]]) -> None:
     vault, _, env = places
     for text, line in (
         ("# a\n\nrecall.kk = 1", 3),
-        ("[decay]\nfaded = 0.1\n[recall]\n k  =  'x' # k\n", 4),
+        ("[decay]\nepisodic = 0.1\n[recall]\n k  =  'x' # k\n", 4),
         ('[ "recall" ]\n"kk" = 1', 2),
         ("[recall]\nk = 1\n[zzz]\n", 0),
         ("[recall.k]\nx = 1", 1),
-        ("a = 1\ndecay = { faded = 7 }", 1),
-        ("decay = { faded = 7 }", 1),
+        ("a = 1\ndreams = { brake = 7 }", 1),
+        ("dreams = { brake = 7 }", 1),
         ("[[recall]]\nk = 1", 1),
     ):
         (vault / "oneiro.toml").write_text(text)

@@ -143,7 +143,7 @@ def test_a_remote_that_falls_silent_ends_with_what_to_do(
     slow(monkeypatch, tmp_path, 10, 0.0, stop)
     with pytest.raises(Unreachable, match="does not answer") as failed:
         clone_vault(f"ssh://host{tmp_path}/remote.git", tmp_path / "slow", settings(1.0))
-    assert "ONEIRO_SYNC_WAIT=0.5" in failed.value.hint
+    assert "again when it answers" in failed.value.hint
     assert not (tmp_path / "slow").exists()
 
 
@@ -225,4 +225,4 @@ def test_a_signal_in_the_moment_a_program_starts_leaves_none_behind() -> None:
 def test_a_remote_that_refuses_is_not_called_silent(tmp_path: Path) -> None:
     with pytest.raises(Unreachable) as failed:
         clone_vault("git://127.0.0.1:9/x.git", tmp_path / "none", settings(STALL))
-    assert "ONEIRO_SYNC_WAIT" not in failed.value.hint
+    assert "does not answer" not in str(failed.value)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from oneiro_vault.web import sessions
+from oneiro_vault.web import guard
 from tests.box import Box
 from tests.web.kit import Visitor, link, visitor
 
@@ -34,16 +34,16 @@ def test_the_code_is_in_no_log(box: Box) -> None:
 
 def test_codes_and_sessions_end() -> None:
     now = [0.0]
-    kept = sessions.Sessions(lambda: now[0])
+    kept = guard.Sessions(lambda: now[0])
     late, code = kept.new_code(), kept.new_code()
     session = kept.spend(code) or ""
     assert kept.knows(session)
     assert not kept.knows(code)
     assert kept.spend(code) is None
-    now[0] = sessions.CODE_SECONDS + 1
+    now[0] = guard.CODE_SECONDS + 1
     assert kept.spend(late) is None
     assert kept.knows(session)
-    now[0] = sessions.SESSION_SECONDS + 1
+    now[0] = guard.SESSION_SECONDS + 1
     assert not kept.knows(session)
     session = kept.spend(kept.new_code()) or ""
     kept.end(session)

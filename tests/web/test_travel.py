@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from oneiro_vault.web import travel
+from oneiro_vault.web import page
 from tests.box import Box
 from tests.web.kit import Visitor
 
@@ -34,12 +34,12 @@ TODAY = datetime.now().astimezone().date()
     ],
 )
 def test_links_keep_the_day(given: str, found: str) -> None:
-    assert travel.kept(given, DAY) == found
-    assert travel.kept(given, "") == given
+    assert page.kept(given, DAY) == found
+    assert page.kept(given, "") == given
 
 
 def test_searches_keep_the_day() -> None:
-    found = travel.kept('<form action="/ui/search" method="get"><input>', '"><script>')
+    found = page.kept('<form action="/ui/search" method="get"><input>', '"><script>')
     assert '<input type="hidden" name="at" value="&#34;&gt;&lt;script&gt;"><input>' in found
     assert "<script>" not in found
 
@@ -71,17 +71,17 @@ def test_a_day_that_is_none(person: Visitor) -> None:
         answer = person.get(f"/ui/timeline?at={odd}")
         assert 400 <= answer.status < 500, odd
         assert "<script>" not in answer.text.replace("<script src", "")
-    gone = travel.Travel((TODAY + timedelta(days=1)).isoformat(), True, {})
+    gone = page.Travel((TODAY + timedelta(days=1)).isoformat(), True, {})
     assert gone.beside(1) == ""
-    assert travel.Travel("HEAD~3", True, {}).beside(-1) == ""
+    assert page.Travel("HEAD~3", True, {}).beside(-1) == ""
 
 
 @pytest.mark.parametrize("end", ["0001-01-01", "9999-12-31"])
 def test_the_ends_of_the_calendar(person: Visitor, end: str) -> None:
     for address in ("", "timeline", "health"):
         assert person.get(f"/ui/{address}?at={end}").status < 500, address
-    assert travel.Travel(date.min.isoformat(), True, {}).beside(-1) == ""
-    assert travel.Travel(date.max.isoformat(), True, {}).beside(1) == ""
+    assert page.Travel(date.min.isoformat(), True, {}).beside(-1) == ""
+    assert page.Travel(date.max.isoformat(), True, {}).beside(1) == ""
 
 
 def test_a_day_before_the_vault_began_is_no_failure(person: Visitor) -> None:

@@ -137,7 +137,7 @@ def export_(
     """Write memories to PATH, a folder or a .zip: a bundle of the Open Knowledge Format, lines of
     JSON (or one .jsonl), a book to read (or one .md), or a site of pages that need no server."""
     target = str(Path(face.request.cwd, path).expanduser().resolve())
-    asked: dict[str, Any] = {
+    asked: Mapping[str, Any] = {
         "type": list(types),
         "tag": list(tags),
         "since": since,
@@ -156,7 +156,7 @@ def _site(face: Face, place: str, asked: Mapping[str, Any]) -> answers.Exported:
     """Pages of what was written as lines, in a place of its own; only here are templates loaded."""
     face.at_home()
     from oneiro_vault.app import export_target
-    from oneiro_vault.web.export import static_site
+    from oneiro_vault.web import static_site
 
     with (
         export_target(place, _SITE, face.root) as target,
@@ -167,7 +167,7 @@ def _site(face: Face, place: str, asked: Mapping[str, Any]) -> answers.Exported:
         with terminal.Waiting(aloud=True, shows=not face.json) as sign:
             static_site.build(face.root.resolve().name, lines, target, sign.count)
         files = target.files
-    changed: dict[str, Any] = {"format": _SITE, "target": str(target.place), "files": files}
+    changed: Mapping[str, Any] = {"format": _SITE, "target": str(target.place), "files": files}
     return cast("answers.Exported", {**found, **changed})
 
 

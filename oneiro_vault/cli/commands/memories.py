@@ -71,7 +71,7 @@ def recall_(
     What stands in quotation marks, or four words and more that ask nothing, is looked for as it
     stands, too: notes that have it come first.
     """
-    asked: dict[str, Any] = {
+    asked: Mapping[str, Any] = {
         "k": k,
         "type": list(types),
         "tag": list(tags),

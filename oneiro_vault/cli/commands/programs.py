@@ -19,7 +19,7 @@ from oneiro_vault.cli.context import Face, decode, from_stdin
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.main import merge
 from oneiro_vault.cli.output import Output, Style, error_text, line, settled
-from oneiro_vault.core.conversation.captures import FILE
+from oneiro_vault.core.conversation.turns import FILE
 from oneiro_vault.core.memory import epoch
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, VaultNotFound
 
@@ -259,7 +259,7 @@ def _all(face: Face, given: Given) -> Output:
     from oneiro_vault import app
 
     rows = app.find_clients(face.request.env)
-    data: dict[str, Any] = {"schema": 1, "clients": rows}
+    data: Mapping[str, Any] = {"schema": 1, "clients": rows}
     if not rows:
         return Output(NONE_FOUND, data)
     listed = "\n".join(_listed(row, face.style, given) for row in rows)
@@ -272,7 +272,7 @@ def _all(face: Face, given: Given) -> Output:
     done = [_tried(face, row, given) for row in wanted]
     text = "\n\n".join(one.text for one in done) or "Nothing was changed."
     worst = max((one.code for one in done), default=0)
-    return Output(text, data | {"setups": [one.data for one in done]}, code=worst)
+    return Output(text, {**data, "setups": [one.data for one in done]}, code=worst)
 
 
 def _wanted(row: Mapping[str, Any], given: Given) -> bool:

@@ -1,4 +1,5 @@
-"""A captured conversation in spans: who said which words, and how far each is trusted.
+"""A captured conversation in spans: who said which words, and how far each is trusted; and when a
+capture still waits to become memories.
 
 A turn begins where a paragraph begins with its speaker, as `capture.transcripts` writes it. Within
 what a person typed, foreign words (quoted, pasted) are spans of their own. A span is named by its
@@ -16,10 +17,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from oneiro_vault.core.conversation.captures import CLIENT, FILE, KIND, OWN, SOURCE, imported
 from oneiro_vault.core.conversation.pasted import foreign
 from oneiro_vault.core.markdown.taxonomy import prose
-from oneiro_vault.core.memory import OWN_WORDS, Memory, captured, weakest
+from oneiro_vault.core.memory import CAPTURE, EPISODIC, OWN_WORDS, Memory, captured, weakest
 from oneiro_vault.core.text.claims import split_sentences
 
 KEY: Final = "spans"
@@ -204,3 +204,33 @@ def _ends(text: str) -> str:
     words = text.rstrip()
     first, last = words[:ENDS].rpartition(" ")[0], words[-ENDS:].partition(" ")[2]
     return f"{first} … {last}{after}" if len(words) > 3 * ENDS and first and last else text
+
+
+SOURCE: Final = CAPTURE
+OWN: Final = CAPTURE
+"""Tag of a person's own words, which are theirs (`source: user`) and still wait for encoding."""
+REFLECTION: Final = "reflection"
+"""Tag of what a conversation left behind in its model's own words."""
+KIND: Final = "captured"
+"""Key of the frontmatter that says what kind of capture it is: compaction, session, turns or
+note."""
+CLIENT: Final = "client"
+"""Key of the frontmatter that names the program a conversation was held in."""
+FILE: Final = "file"
+"""Its value for a transcript that a person brought and that lies in no folder of their own clients:
+nobody knows who speaks in it."""
+IMPORT: Final = "import:"
+"""How the source of what another program exported begins."""
+ENCODED: Final = "encoded"
+"""Key of the frontmatter of an episode that has become memories."""
+
+
+def imported(source: str) -> bool:
+    """Does it come out of an export?"""
+    return source.startswith(IMPORT)
+
+
+def waits(memory: Memory) -> bool:
+    """Is it an episode whose facts are still to be filed?"""
+    raw = captured(memory) or (memory.type == EPISODIC and REFLECTION in memory.tags)
+    return raw and memory.status == "active" and ENCODED not in memory.extra

@@ -79,7 +79,7 @@ def _rings(nodes: list[GraphNode]) -> dict[str, tuple[int, int]]:
     return places
 
 
-def _card(node: GraphNode, x: int, y: int) -> dict[str, Any]:
+def _card(node: GraphNode, x: int, y: int) -> Mapping[str, Any]:
     card: dict[str, Any] = {
         "id": node["ref"], "x": x - _WIDE // 2, "y": y - _HIGH // 2, "width": _WIDE,
         "height": _HIGH,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ SENTENCES: Final = 2
 LONGEST: Final = 160
 """Characters."""
 
-_DATA: Final[dict[str, Any]] = tomllib.loads(
+_DATA: Final[Mapping[str, Any]] = tomllib.loads(
     files(__package__).joinpath("allowlist.toml").read_text("utf-8")
 )
 

@@ -12,6 +12,7 @@ from hashlib import blake2b
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from oneiro_vault.answers import Json
 from oneiro_vault.core.time.date_ranges import since_epoch
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.archive import UNTOUCHED, Archive
@@ -25,7 +26,7 @@ _UPLOADS: Final = re.compile(r"(?:^|/)(?:files__|dall-e|user-|dalle-generations)
 _LISTS: Final = ("conversations", "chats", "data", "items")
 NEWEST: Final = "it has branches and the export does not say which was on screen: the newest"
 """Remark on a conversation that was read along its newest branch."""
-Object = dict[str, Any]
+Object = Json
 
 
 def conversation_files(archive: Archive) -> list[str]:

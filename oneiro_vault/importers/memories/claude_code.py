@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, Final
 
+from oneiro_vault.answers import Json
 from oneiro_vault.capture import transcripts
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.archive import Archive
@@ -258,7 +259,7 @@ def _conversation(archive: Archive, name: str, seen: set[str]) -> Iterator[Recor
     )
 
 
-def _record(data: bytes) -> dict[str, Any] | None:
+def _record(data: bytes) -> Json | None:
     """{} for what says nothing, None for what is no JSON."""
     if not data.strip():
         return {}
@@ -269,7 +270,7 @@ def _record(data: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else {}
 
 
-def _take(talk: _Talk, record: dict[str, Any], seen: set[str]) -> None:
+def _take(talk: _Talk, record: Json, seen: set[str]) -> None:
     kind, uuid = record.get("type"), line(record.get("uuid"))
     for named, key in _TITLES:
         if kind == named and line(record.get(key)):
@@ -294,7 +295,7 @@ def _take(talk: _Talk, record: dict[str, Any], seen: set[str]) -> None:
         talk.said.append((uuid, message_id, made))
 
 
-def _turns(record: dict[str, Any]) -> Iterator[transcripts.Turn]:
+def _turns(record: Json) -> Iterator[transcripts.Turn]:
     if record.get("type") == "attachment":
         record = _queued(record)
     if record.get("type") != "user":
@@ -304,7 +305,7 @@ def _turns(record: dict[str, Any]) -> Iterator[transcripts.Turn]:
         yield from (turn for turn in said if not turn.text.startswith(_UNTYPED))
 
 
-def _queued(record: dict[str, Any]) -> dict[str, Any]:
+def _queued(record: Json) -> Json:
     """A prompt that was typed while the model worked, as if it had been typed afterwards."""
     attached = record.get("attachment")
     if not isinstance(attached, dict) or attached.get("type") != "queued_command":

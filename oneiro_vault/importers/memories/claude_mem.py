@@ -13,9 +13,9 @@ from typing import Any, Final, Protocol
 
 from oneiro_vault.capture import transcripts
 from oneiro_vault.errors import InvalidInput
+from oneiro_vault.importers import elements
 from oneiro_vault.importers.archive import UNTOUCHED, Archive
-from oneiro_vault.importers.memories import json_rows
-from oneiro_vault.importers.memories.json_rows import Row
+from oneiro_vault.importers.elements import Row
 from oneiro_vault.importers.memories.written_note import line, moment, names, prose
 from oneiro_vault.importers.records import Conversation, Format, Note, Record, Skipped, Turn
 
@@ -56,7 +56,7 @@ class _Store(Protocol):
 
 
 def _recognises(archive: Archive) -> bool:
-    if any(_is_export(archive, name) for name in json_rows.files(archive)):
+    if any(_is_export(archive, name) for name in elements.files(archive)):
         return True
     return any(_is_database(archive, name) for name in _databases(archive))
 
@@ -87,7 +87,7 @@ def _read(archive: Archive) -> Iterator[Record]:
         with _Database(archive, name) as store:
             if "observations" in store.tables:
                 yield from _records(store)
-    for name in json_rows.files(archive):
+    for name in elements.files(archive):
         if _is_export(archive, name):
             yield from _records(_Export(archive, name))
 
@@ -100,7 +100,7 @@ class _Export:
 
     def rows(self, kind: str) -> Iterator[tuple[str, Row] | Skipped]:
         """Of one of its lists."""
-        for found in json_rows.rows(self._archive, self._name, (kind,)):
+        for found in elements.rows(self._archive, self._name, (kind,)):
             yield found if isinstance(found, Skipped) else (f"{found[0]} of {kind}", found[1])
 
 

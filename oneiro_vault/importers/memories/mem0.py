@@ -12,10 +12,10 @@ from typing import Any, BinaryIO, Final, cast
 from oneiro_vault.capture import transcripts
 from oneiro_vault.core.frontmatter import fields
 from oneiro_vault.errors import InvalidInput
+from oneiro_vault.importers import elements
 from oneiro_vault.importers.archive import Archive
 from oneiro_vault.importers.chats.dialogue import begins, digest
-from oneiro_vault.importers.memories import json_rows
-from oneiro_vault.importers.memories.json_rows import Place, Row
+from oneiro_vault.importers.elements import Place, Row
 from oneiro_vault.importers.memories.written_note import line, moment, names, prose
 from oneiro_vault.importers.records import Conversation, Format, Note, Record, Skipped, Turn
 
@@ -35,7 +35,7 @@ def _is_memory(row: Mapping[str, Any]) -> bool:
 def _recognises(archive: Archive) -> bool:
     if any(name.rpartition("/")[2] == _LINES for name in archive.names()):
         return True
-    files = json_rows.files(archive)
+    files = elements.files(archive)
     return any(_is_mem0(begins(archive, name, keys=_LISTS)) for name in files)
 
 
@@ -48,9 +48,9 @@ def _is_mem0(rows: list[Row]) -> bool:
 
 
 def _read(archive: Archive) -> Iterator[Record]:
-    kind = json_rows.Kind(archive, _LISTS, _is_memory, _WHAT)
+    kind = elements.Kind(archive, _LISTS, _is_memory, _WHAT)
     talks: set[str] = set()
-    for name in json_rows.files(archive):
+    for name in elements.files(archive):
         yield from _records(kind.rows(name), _Names(archive, name), talks)
         yield from _relations(archive, name)
     if not kind.seen:
@@ -77,9 +77,7 @@ class _Names:
 
 
 def _by_id(archive: Archive, name: str, key: str) -> dict[str, str]:
-    found = (
-        json_rows.rows(archive, name, (key,)) if b'"export_meta"' in _ends(archive, name) else ()
-    )
+    found = elements.rows(archive, name, (key,)) if b'"export_meta"' in _ends(archive, name) else ()
     rows = (one[1] for one in found if not isinstance(one, Skipped))
     return {line(row.get("id")): line(row.get("name")) for row in rows}
 
@@ -189,7 +187,7 @@ def _talk(row: Row) -> Conversation | None:
 def _relations(archive: Archive, name: str) -> Iterator[Note]:
     """The graph of the open-source version, as one note of typed edges."""
     edges: dict[str, None] = {}
-    for found in json_rows.rows(archive, name, ("relations",)):
+    for found in elements.rows(archive, name, ("relations",)):
         if isinstance(found, Skipped):
             continue
         row = found[1]

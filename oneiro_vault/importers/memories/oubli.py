@@ -12,13 +12,14 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from oneiro_vault.core.conversation.captures import IMPORT
+from oneiro_vault.core.conversation.turns import IMPORT
 from oneiro_vault.core.memory import id_of
 from oneiro_vault.errors import InvalidInput
+from oneiro_vault.importers import elements
 from oneiro_vault.importers.archive import UNTOUCHED, Archive
 from oneiro_vault.importers.chats.dialogue import begins
-from oneiro_vault.importers.memories import json_rows, written_note
-from oneiro_vault.importers.memories.json_rows import Row
+from oneiro_vault.importers.elements import Row
+from oneiro_vault.importers.memories import written_note
 from oneiro_vault.importers.memories.written_note import Written, line, moment, names, prose
 from oneiro_vault.importers.records import Format, Note, Record, Skipped
 
@@ -47,7 +48,7 @@ def _is_memory(row: Mapping[str, Any]) -> bool:
 def _recognises(archive: Archive) -> bool:
     if _CORE in archive.names() or _tables(archive):
         return True
-    found = (begins(archive, name, keys=_LISTS) for name in json_rows.files(archive))
+    found = (begins(archive, name, keys=_LISTS) for name in elements.files(archive))
     return any(_is_memory(row) for rows in found for row in rows)
 
 
@@ -61,12 +62,12 @@ def _tables(archive: Archive) -> list[str]:
 
 
 def _read(archive: Archive) -> Iterator[Record]:
-    kind = json_rows.Kind(archive, _LISTS, _is_memory, _WHAT)
+    kind = elements.Kind(archive, _LISTS, _is_memory, _WHAT)
     tables = _tables(archive)
     cores = [name for name in archive.names() if name.rpartition("/")[2] == _CORE]
     for name in cores:
         yield _core(archive, name)
-    for name in json_rows.files(archive):
+    for name in elements.files(archive):
         if any(name.startswith(table) for table in tables):
             continue
         ids = _ids(one[1] for one in _good(archive, name))
@@ -83,7 +84,7 @@ def _read(archive: Archive) -> Iterator[Record]:
 
 def _good(archive: Archive, name: str) -> Iterator[tuple[object, Row]]:
     try:
-        for one in json_rows.rows(archive, name, _LISTS):
+        for one in elements.rows(archive, name, _LISTS):
             if not isinstance(one, Skipped):
                 yield one
     except InvalidInput:  # told when the rows are read

@@ -16,7 +16,7 @@ from typing import Final
 from pydantic import Field
 
 from oneiro_vault.core.conversation import turns
-from oneiro_vault.core.conversation.captures import imported, waits
+from oneiro_vault.core.conversation.turns import imported, waits
 from oneiro_vault.core.markdown.taxonomy import KINDS
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict
 from oneiro_vault.core.text import claims, polarity

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, Literal
@@ -14,8 +14,8 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from oneiro_vault.classify.classifier import intents
-from oneiro_vault.core.conversation.captures import OWN, REFLECTION
 from oneiro_vault.core.conversation.turns import KEY as SPANS
+from oneiro_vault.core.conversation.turns import OWN, REFLECTION
 from oneiro_vault.core.markdown.taxonomy import CATEGORY, KINDS, prose, relations, stated
 from oneiro_vault.core.memory import OWN_WORDS, PROCEDURE, epoch, moment, no_weaker, weakest
 from oneiro_vault.core.question import Answer, Question, ShownId
@@ -223,7 +223,7 @@ def creating(
     )
 
 
-def meta(capture: Note, unit: Unit) -> dict[str, Any]:
+def meta(capture: Note, unit: Unit) -> Mapping[str, Any]:
     """The frontmatter of a fact: its capture gives date, project, trust; the judge only words."""
     memory = capture.memory
     tags = (line(tag).lower().lstrip("#") for tag in unit.tags)
@@ -376,7 +376,7 @@ def _revising(capture: Note, unit: Unit, existing: Note, text: str, create: Deci
     )
 
 
-def _sources(capture: Note, existing: Note) -> dict[str, Any]:
+def _sources(capture: Note, existing: Note) -> Mapping[str, Any]:
     found: dict[str, Any] = {
         "derived_from": list(dict.fromkeys((*existing.memory.derived_from, capture.id)))
     }

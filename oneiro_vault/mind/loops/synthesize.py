@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias
 from pydantic import Field
 
 from oneiro_vault.classify import orientation_gate
-from oneiro_vault.core.conversation.captures import OWN, REFLECTION
+from oneiro_vault.core.conversation.turns import OWN, REFLECTION
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.orientation import shorten
 from oneiro_vault.core.memory import weakest

@@ -12,7 +12,7 @@ from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.tree_diff import below
 from oneiro_vault.errors import NotFound, OneiroError
 from oneiro_vault.index.base import Row
-from oneiro_vault.operations.care.lint import faults
+from oneiro_vault.operations.care.check import faults
 from oneiro_vault.operations.runtime import House, new_id, quiet
 from oneiro_vault.vault.change import Change, Operation, Write
 

@@ -273,6 +273,7 @@ class _Mender:
 
 def _machine(house: House) -> list[answers.Finding]:
     found = [_problem("settings", "error", str(error), error.hint) for error in house.wrong]
+    found += [_problem("settings", "info", *former) for former in house.settings.idle()]
     found += [_problem("loosened", "warning", text) for text in synchronize.loosened(house.root)]
     if house.watching.startswith("polling"):
         found.append(

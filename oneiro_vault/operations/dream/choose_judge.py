@@ -64,7 +64,8 @@ class Choice:
 def choice(settings: Settings, env: Mapping[str, str]) -> Choice:
     """Who answers by the settings. `auto`: an API's model or a program that a person of this
     machine has set."""
-    name, model, command = (str(settings[f"dreams.{key}"]) for key in ("judge", "model", "command"))
+    name, command = str(settings["dreams.judge"]), str(settings["dreams.command"])
+    model = _models(settings).get("", "")
     problem = ""
     if name == "auto" and model:
         vendor = (
@@ -168,13 +169,14 @@ def judge(house: House, name: str | None, calls: int | None = None) -> Budgeted:
     wanted = name or house.settings["dreams.judge"]
     made = house.judges(wanted) if house.judges is not None else None
     s = house.settings
+    price_in, price_out = _prices(s) or (0.0, 0.0)
     ceilings = Ceilings(
         calls=s["dreams.calls"],
         together=calls or 0,
         tokens=s["dreams.tokens"],
         cost=s["dreams.spend"],
-        price_in=s["dreams.price_in"],
-        price_out=s["dreams.price_out"],
+        price_in=price_in,
+        price_out=price_out,
     )
     patience = Patience(house.cancel.is_set, s["dreams.minutes"])
     asks = made is None and wanted == "auto" and calls is None and choice(s, os.environ).ready
@@ -236,10 +238,16 @@ def _api(name: str, settings: Settings, patience: Patience) -> Judge:
             kept=_KEPT,
             hint="Set dreams.model in the machine's settings.",
         )
-    models = stages(settings["dreams.models"])
+    if settings["dreams.spend"] and not _prices(settings):
+        raise SettingsError(
+            "dreams.spend is a ceiling that nothing is counted for without dreams.prices",
+            kept=_KEPT,
+            hint="Set dreams.prices in the machine's settings, such as `3 15`.",
+        )
+    models = _models(settings)
 
     def model(stage: str) -> str:
-        return models.get(stage) or str(settings["dreams.model"])
+        return models.get(stage) or models[""]
 
     from oneiro_vault.judges.model_api import AnthropicJudge, OpenAIJudge
 
@@ -257,15 +265,15 @@ def _api(name: str, settings: Settings, patience: Patience) -> Judge:
         ) from error
 
 
-def stages(text: str) -> dict[str, str]:
-    """`encode=small dialectic=large` as a mapping. Raises SettingsError."""
-    found = {}
-    for part in text.split():
-        stage, sign, model = part.partition("=")
-        if not (stage and sign and model):
-            raise SettingsError(f"dreams.models: {shown(part)} is not stage=model", kept=_KEPT)
-        found[stage] = model
-    return found
+def _models(settings: Settings) -> dict[str, str]:
+    """Stage -> the model that is asked in it; that of all others stands at ""."""
+    parts = [part.rpartition("=") for part in settings["dreams.model"].split()]
+    return {stage: model for stage, _, model in parts}
+
+
+def _prices(settings: Settings) -> tuple[float, ...]:
+    """Of a million tokens that are read, and of as many that are written; () where none are set."""
+    return tuple(float(price) for price in settings["dreams.prices"].split())
 
 
 def _key(place: str) -> str | None:

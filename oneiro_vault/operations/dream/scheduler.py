@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
-from oneiro_vault.core.conversation.captures import imported
+from oneiro_vault.core.conversation.turns import imported
 from oneiro_vault.errors import Elsewhere, SettingsError
 from oneiro_vault.index.base import Row
 from oneiro_vault.judges.deferred import Nobody

@@ -12,7 +12,7 @@ from typing import Final
 
 from oneiro_vault.capture import transcripts
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.conversation.captures import CLIENT, FILE, KIND, OWN
+from oneiro_vault.core.conversation.turns import CLIENT, FILE, KIND, OWN
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.memory import EPISODIC
 from oneiro_vault.importers.records import Conversation, Turn

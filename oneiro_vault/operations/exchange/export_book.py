@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import quote
 
 from oneiro_vault.api import Progress
-from oneiro_vault.core.conversation.captures import IMPORT, imported
+from oneiro_vault.core.conversation.turns import IMPORT, imported
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.parser import Link
 from oneiro_vault.core.markdown.quoting import without_comments

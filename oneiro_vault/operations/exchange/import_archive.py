@@ -14,7 +14,7 @@ from typing import Final
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.conversation.captures import IMPORT
+from oneiro_vault.core.conversation.turns import IMPORT
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import InvalidInput, OneiroError, RepositoryBusy, shown
 from oneiro_vault.importers import formats
@@ -23,7 +23,7 @@ from oneiro_vault.importers.records import Conversation, Format, Note, Skipped
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.exchange import episodes, foreign_notes
 from oneiro_vault.operations.exchange.episodes import SEEN, STATE, File, Manner
-from oneiro_vault.operations.exchange.foreign_pictures import Pictures
+from oneiro_vault.operations.exchange.foreign_notes import Pictures
 from oneiro_vault.operations.exchange.put_back import as_foreign, put_back, restored
 from oneiro_vault.operations.remember.store_captures import waiting
 from oneiro_vault.operations.runtime import House, quiet

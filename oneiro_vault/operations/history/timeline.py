@@ -16,7 +16,7 @@ from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.index.base import Filters
 from oneiro_vault.operations.history import as_of_view
-from oneiro_vault.operations.history.fading import check_page
+from oneiro_vault.operations.history.strength_curve import check_page
 from oneiro_vault.operations.read.recall_show import REPORT, check_text, many, opened
 from oneiro_vault.operations.runtime import House, quiet
 

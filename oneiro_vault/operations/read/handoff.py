@@ -8,7 +8,7 @@ from typing import Final, TypedDict
 
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import turns
-from oneiro_vault.core.conversation.captures import REFLECTION, SOURCE
+from oneiro_vault.core.conversation.turns import REFLECTION, SOURCE
 from oneiro_vault.core.memory import EPISODIC, captured
 from oneiro_vault.core.text.claims import split_sentences, tokens
 from oneiro_vault.errors import OneiroError

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.conversation.captures import KIND, SOURCE, imported
+from oneiro_vault.core.conversation.turns import KIND, SOURCE, imported
 from oneiro_vault.core.frontmatter import fields, yaml_block
 from oneiro_vault.core.memory import STATUSES, TYPES, fingerprint
 from oneiro_vault.core.text.query import speaker_of

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from oneiro_vault import answers
 from oneiro_vault.capture import conversation_state, markers, spool, transcripts
-from oneiro_vault.core.conversation.captures import ENCODED, KIND, OWN, REFLECTION, SOURCE
+from oneiro_vault.core.conversation.turns import ENCODED, KIND, OWN, REFLECTION, SOURCE
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.memory import EPISODIC, epoch, fingerprint
 from oneiro_vault.errors import InvalidInput, OneiroError, shown

@@ -24,7 +24,6 @@ from oneiro_vault.vault.write.recovery import Recovery
 log = logging.getLogger("oneiro.sync")
 PUSH_PATIENCE: Final = 3
 """A remote may think this many times longer after a push (its hooks run)."""
-SILENT: Final = "does not answer"
 _TRIES: Final = 3
 _SAFE: Final = "What was committed here stays; nothing is lost."
 _USER: Final = re.compile(r"(?<=://)[^/\s]+@")
@@ -221,7 +220,7 @@ class Remote:
         where = f"{self.name} ({self.url})"
         if status == STALLED:
             return Unreachable(
-                f"{where} {SILENT}", kept=_SAFE, hint="Run `oneiro sync` again when it does."
+                f"{where} does not answer", kept=_SAFE, hint="Run `oneiro sync` again when it does."
             )
         text = (
             " ".join(line.strip() for line in clean(err).splitlines() if _tells(line))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def main() -> None:
     import git_filter_repo as tool
 
     folder = Path(sys.argv[1])
-    plan: dict[str, Any] = json.loads((folder / PLAN).read_bytes())
+    plan: Mapping[str, Any] = json.loads((folder / PLAN).read_bytes())
     blobs, messages, paths, people = (
         plan["blobs"],
         plan["messages"],

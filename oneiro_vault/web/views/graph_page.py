@@ -99,7 +99,7 @@ def _steps(found: Mapping[str, Any]) -> list[tuple[int, list[tuple[Any, list[Any
     return sorted(away.items())
 
 
-def _columns(found: Mapping[str, Any]) -> dict[str, Any]:
+def _columns(found: Mapping[str, Any]) -> Mapping[str, Any]:
     """As `whole_graph` answers."""
     nodes, edges = found["nodes"], found["edges"]
     number = {one["ref"]: at for at, one in enumerate(nodes)}
@@ -186,7 +186,7 @@ def _shown(found: Mapping[str, Any], page: Page) -> list[tuple[str, int, bool, s
     return rows
 
 
-def _row(found: Mapping[str, Any], at: int) -> dict[str, Any]:
+def _row(found: Mapping[str, Any], at: int) -> Mapping[str, Any]:
     ref = found["refs"][at]
     return {
         "ref": ref,

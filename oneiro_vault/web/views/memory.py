@@ -7,8 +7,8 @@ import asyncio
 import base64
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from datetime import date
-from typing import Any, Final
+from datetime import date, datetime
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from starlette.responses import Response
@@ -19,7 +19,6 @@ from oneiro_vault.errors import NotFound, OneiroError
 from oneiro_vault.web.notes import body_html
 from oneiro_vault.web.page import Handler, Page
 from oneiro_vault.web.views import wording
-from oneiro_vault.web.views.curve import curve
 
 VERSIONS: Final = 40
 _DONE: Final[Mapping[str, str]] = {
@@ -35,7 +34,7 @@ _DONE: Final[Mapping[str, str]] = {
     "same": "Nothing was different, so nothing was saved.",
 }
 """What a page says after something was done."""
-_META: Final[dict[str, Any]] = {
+_META: Final[Mapping[str, Any]] = {
     "title": "", "created": "", "flags": (), "about": (), "tags": (), "project": "",
     "valid_from": "", "valid_until": "", "confidence": None, "core": False,
 }  # fmt: skip
@@ -63,7 +62,7 @@ async def memory(page: Page) -> Response:
     return page.html(
         "memory/memory.html",
         memory=shown,
-        meta=_META | shown["meta"],
+        meta={**_META, **shown["meta"]},
         body=await asyncio.to_thread(_body, _without(shown), handle, shown["images"]),
         below=below["levels"],
         above=[one for one in above["levels"] if one["depth"] == 1],
@@ -206,7 +205,7 @@ async def history(page: Page) -> Response:
     )
 
 
-def _steps(versions: Sequence[answers.Version]) -> list[dict[str, Any]]:
+def _steps(versions: Sequence[answers.Version]) -> list[Mapping[str, Any]]:
     pairs = zip(versions, [*versions[1:], None], strict=True)
     return [{**one, "changes": _told(one, before)} for one, before in pairs]
 
@@ -217,7 +216,7 @@ def _told(one: answers.Version, before: answers.Version | None) -> list[tuple[st
     return wording.in_brief(changes(before["body"].strip(), one["body"].strip()))
 
 
-def _compared(page: Page, versions: Sequence[answers.Version]) -> dict[str, Any] | None:
+def _compared(page: Page, versions: Sequence[answers.Version]) -> Mapping[str, Any] | None:
     """Two versions by the start of their commits ("now": what is on disk alone)."""
     by_name = {one["commit"][:10] or "now": one for one in reversed(versions)}
     first, last = by_name.get(page.asked("from")), by_name.get(page.asked("to"))
@@ -255,3 +254,68 @@ READS: Final[dict[str, Handler]] = {
     "/ui/picture/{id}/{sha}": picture,
 }
 WRITES: Final[dict[str, Handler]] = {}
+
+
+WIDTH: Final = 280
+HEIGHT: Final = 96
+_TOP: Final = 8
+_FLOOR: Final = HEIGHT - 8
+
+
+class Curve(NamedTuple):
+    """`past` and `ahead` as the points of two lines; `floor`: where a memory counts as faded;
+    `now`: where today is; `uses`: (x, y, day) of each use."""
+
+    past: str
+    ahead: str
+    floor: float
+    now: float
+    level: float
+    uses: list[tuple[float, float, str]]
+    first: str
+    last: str
+
+
+def curve(found: Mapping[str, Any], days: Sequence[str] = ()) -> Curve:
+    """Of an answer of `strength`, and the days (ISO) on which it was used."""
+    points = found["points"]
+    first, last = (_seconds(points[at]["when"]) for at in (0, -1))
+    span = max(last - first, 1.0)
+
+    def x(moment: float) -> float:
+        return round(WIDTH * min(max(moment - first, 0.0), span) / span, 1)
+
+    placed = [(x(_seconds(one["when"])), _y(one["strength"]), one["ahead"]) for one in points]
+    past = [(at, y) for at, y, ahead in placed if not ahead]
+    coming = [*past[-1:], *((at, y) for at, y, ahead in placed if ahead)]
+    dated = [(noon, day) for day in days if (noon := _noon(day)) is not None]
+    marks = [(x(noon), day) for noon, day in dated if first <= noon <= last]
+    return Curve(
+        _line(past), _line(coming), _y(found["threshold"]), past[-1][0] if past else 0.0,
+        _y(found["strength"]), [(at, _near(placed, at), day) for at, day in marks],
+        str(points[0]["when"])[:10], str(points[-1]["when"])[:10],
+    )  # fmt: skip
+
+
+def _near(placed: Sequence[tuple[float, float, bool]], at: float) -> float:
+    return min(placed, key=lambda one: abs(one[0] - at))[1]
+
+
+def _line(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{at:g},{y:g}" for at, y in points)
+
+
+def _y(strength: float) -> float:
+    return round(_FLOOR - (_FLOOR - _TOP) * min(max(strength, 0.0), 1.0), 1)
+
+
+def _noon(day: str) -> float | None:
+    """None for what a pulled ledger says that is no day."""
+    try:
+        return _seconds(f"{day}T12:00:00+00:00")
+    except ValueError:
+        return None
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()

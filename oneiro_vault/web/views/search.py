@@ -18,7 +18,7 @@ from oneiro_vault.web.views import wording
 
 FIRST: Final = 20
 MOST: Final = 200
-_PLAIN: Final[dict[str, Any]] = {"standing": "", "replaced_by": None, "weak": False, "now": ""}
+_PLAIN: Final[Mapping[str, Any]] = {"standing": "", "replaced_by": None, "weak": False, "now": ""}
 """What a row of a list does not say."""
 _FILTERS: Final = ("type", "status", "tag", "project", "since", "until")
 
@@ -29,7 +29,7 @@ async def search(page: Page) -> Response:
     filters = {name: value for name in _FILTERS if (value := page.asked(name).strip())}
     count = page.number("k", FIRST, 1, MOST)
     error: OneiroError | None = None
-    found: dict[str, Any] = {"rows": [], "found": {"degraded": None}}
+    found: Mapping[str, Any] = {"rows": [], "found": {"degraded": None}}
     try:
         found = await (_asked(page, query, filters, count) if query else _latest(page, filters))
     except OneiroError as wrong:
@@ -50,7 +50,7 @@ async def search(page: Page) -> Response:
     )
 
 
-async def _asked(page: Page, query: str, filters: dict[str, str], count: int) -> dict[str, Any]:
+async def _asked(page: Page, query: str, filters: dict[str, str], count: int) -> Mapping[str, Any]:
     found = await page.ops.recall(
         query=query,
         k=count,
@@ -81,7 +81,7 @@ async def _asked(page: Page, query: str, filters: dict[str, str], count: int) ->
     return {"rows": rows, "found": found}
 
 
-async def _latest(page: Page, filters: dict[str, str]) -> dict[str, Any]:
+async def _latest(page: Page, filters: dict[str, str]) -> Mapping[str, Any]:
     found = await page.ops.list(
         limit=FIRST,
         type=filters.get("type", ()),
@@ -95,7 +95,7 @@ async def _latest(page: Page, filters: dict[str, str]) -> dict[str, Any]:
     return {"rows": rows, "found": found}
 
 
-def _headed(row: Mapping[str, Any], line: str, words: Sequence[str] = ()) -> dict[str, Any]:
+def _headed(row: Mapping[str, Any], line: str, words: Sequence[str] = ()) -> Mapping[str, Any]:
     """The title and a line below it; a title that was cut off that line is the whole of it."""
     title = plain(row["title"] or row["id"])
     if line.startswith(title.rstrip("… ")):

@@ -12,8 +12,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from oneiro_vault.errors import InvalidInput
-from oneiro_vault.web.page import ROWS, Handler, Page
-from oneiro_vault.web.travel import this_day
+from oneiro_vault.web.page import ROWS, Handler, Page, this_day
 from oneiro_vault.web.views.wording import COLOURED, colour
 
 HORIZONS: Final = (7, 30, 90, 365)

@@ -4,6 +4,7 @@ would bring along."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from starlette.responses import Response
@@ -42,7 +43,7 @@ async def prompted(page: Page) -> Response:
     )
 
 
-async def _prompted(page: Page) -> dict[str, Any] | None:
+async def _prompted(page: Page) -> Mapping[str, Any] | None:
     prompt = page.asked("prompt").strip()
     if not prompt:
         return None
@@ -52,7 +53,7 @@ async def _prompted(page: Page) -> dict[str, Any] | None:
     return {**found, "memories": rows}
 
 
-def _segments(found: Any) -> list[dict[str, Any]]:
+def _segments(found: Any) -> Sequence[Mapping[str, Any]]:
     """The blocks that fit, as stretches of the budget in thousandths."""
     made, at = [], 0
     for number, block in enumerate(one for one in found["blocks"] if one["included"]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from oneiro_vault.core.conversation.captures import IMPORT, imported
+from oneiro_vault.core.conversation.turns import IMPORT, imported
 from oneiro_vault.core.markdown.word_diff import Change
 
 DID: Final[Mapping[str, str]] = {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.core.conversation import turns
-from oneiro_vault.core.conversation.captures import CLIENT, FILE, KIND, OWN
+from oneiro_vault.core.conversation.turns import CLIENT, FILE, KIND, OWN
 from oneiro_vault.core.memory import Memory
 
 TALK = """User: I live in Graz. They wrote:

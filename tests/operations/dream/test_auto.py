@@ -69,6 +69,7 @@ def test_only_what_a_person_has_set_is_asked(
     assert chosen(command="claude") == ("command", True, "")
     assert chosen(command=mine, model="claude-small") == ("anthropic", True, "")
     assert chosen(model="m", url="http://127.0.0.1:9/v1") == ("openai", True, "")
+    assert chosen(model="claude-big encode=small") == ("anthropic", True, "")
     assert chosen(judge="offline", command=mine) == ("offline", False, "")
 
 

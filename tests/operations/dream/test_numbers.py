@@ -14,6 +14,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.question import Question, Raw
+from oneiro_vault.errors import SettingsError
 from oneiro_vault.judges.budget import AWAY
 from oneiro_vault.settings.definitions import Settings
 from tests.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperament
@@ -200,6 +201,14 @@ def wired(request: pytest.FixtureRequest, root: Path, vendor: Endpoint) -> Itera
             return app
 
         yield build
+
+
+def test_a_stage_has_its_model_and_a_run_its_price(wired: Open, vendor: Endpoint) -> None:
+    run = dream(wired(model="large consolidate=small encode=other", prices="1000 2000", spend=5.0))
+    assert {sent["model"] for sent in vendor.seen} == {"small"}
+    assert run["cost"] == (run["tokens_in"] + 2 * run["tokens_out"]) / 1000
+    with pytest.raises(SettingsError, match=r"without dreams\.prices"):
+        dream(wired(spend=5.0))
 
 
 @pytest.mark.parametrize("what", ["401", "400", "not json", "strange", "refusal", "cut"])

@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.web.export import static_site
+from oneiro_vault.web import static_site
 from tests.operations.conftest import QUICK, stored
 from tests.web.browser.conftest import Opened
 

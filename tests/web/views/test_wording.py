@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.web.views import wording
-from oneiro_vault.web.views.curve import HEIGHT, WIDTH, curve
+from oneiro_vault.web.views.memory import HEIGHT, WIDTH, curve
 
 ENTRY: dict[str, Any] = {
     "op": "reframe", "actor": "user", "author": "Pat", "loop": "", "undoes": "", "reason": "",

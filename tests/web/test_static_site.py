@@ -15,8 +15,8 @@ from urllib.parse import unquote
 import pytest
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.web.export import static_site
-from oneiro_vault.web.export.graph_picture import MOST, Dot, picture
+from oneiro_vault.web import static_site
+from oneiro_vault.web.static_site import MOST, Dot, picture
 from tests.operations.conftest import QUICK, stored
 from tests.pictures import encoded
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oneiro_vault.core.text.grounding import grounds_of
+from oneiro_vault.operations.read.grounds import grounds_of
 
 SOURCES = {
     "boat": "i sail a boat called petrel, she lies in bergen",

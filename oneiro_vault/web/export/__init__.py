@@ -1,1 +1,0 @@
-"""The pages as files, for whoever has no vault."""
