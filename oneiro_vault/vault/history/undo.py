@@ -28,7 +28,7 @@ from oneiro_vault.vault.change import Change, Remove, Write
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import Entry
 from oneiro_vault.vault.history.commit_log import Entry as Commit
-from oneiro_vault.vault.history.commit_log import History, trailers, undoing
+from oneiro_vault.vault.history.commit_log import History, taken_back, trailers, undoing
 from oneiro_vault.vault.ledger import FOLDER
 from oneiro_vault.vault.worktree.attachments import sha256_of
 from oneiro_vault.vault.worktree.edits import identify, words_of
@@ -332,6 +332,8 @@ def _changed(history: History, commit: str, tip: str, path: str) -> StaleMemory:
 
 _BRINGING: Final = frozenset(("remember", "import"))
 _MOST_NAMED: Final = 200
+_OF_SOURCE: Final = "undo of source "
+_FILED: Final = re.compile(r"-([0-9a-hjkmnp-tv-z]{12})\.md$")
 
 
 @dataclass(frozen=True)
@@ -439,6 +441,32 @@ def plan_source(
     if not undo.changes:
         raise InvalidInput(f"what came from {shown(source)} is taken back already", kept=_KEPT)
     return Traced(undo, left)
+
+
+def undecided(repo: Repo, history: History) -> set[str]:
+    """The commits of decisions that were taken back together with what they rested on: when that
+    comes again, they are to be made again. One that was taken back alone was not wanted."""
+    undoings = history.undoings()
+    back = taken_back(undoings)
+    found: set[str] = set()
+    for one in undoings:
+        if one.commit not in back and one.reason.startswith(_OF_SOURCE):
+            gone = {_memory(repo, one.commit, path) for path in one.removed if is_note(path)}
+            found |= {
+                entry.commit
+                for entry in history.decisions(one.commit)
+                if gone.intersection(entry.memories)
+            }
+    return found
+
+
+def _memory(repo: Repo, commit: str, path: str) -> str:
+    """The id of a note that a commit took away; its name says it where a machine filed it."""
+    if named := _FILED.search(path):
+        return named[1]
+    parents = repo.parents(commit)
+    entry = repo.entry(parents[0], path) if parents else None
+    return identify(path, repo.data(entry.blob))[0] if entry is not None else ""
 
 
 def _now(repo: Repo, tip: str, path: str, last: Entry | None) -> str | None:

@@ -17,6 +17,7 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import DiskProblem, InvalidInput, NotFound
+from oneiro_vault.judges.offline import OfflineJudge
 from oneiro_vault.operations.dream.scheduler import soon_due
 from oneiro_vault.operations.exchange import import_archive
 from oneiro_vault.settings.definitions import Settings
@@ -33,6 +34,7 @@ from tests.importers.exports import (
     zipped,
 )
 from tests.operations.conftest import Call, hits, stored
+from tests.operations.dream.support import dream, judged
 from tests.operations.remember.test_write import commits
 
 LONG: Sequence[tuple[str, str]] = (
@@ -318,6 +320,37 @@ def test_what_comes_again_after_an_undo_is_not_taken_for_forgotten(
     assert call("why", id=row["id"])["status"] == "active"
     call("forget", id=row["id"])
     assert call("import_", path=path)["conversations"]["forgotten"] == 1
+
+
+def test_what_comes_again_after_an_undo_becomes_facts_again(
+    tmp_path: Path, call: Call, app: App
+) -> None:
+    judged(app, OfflineJudge())
+    told = chat("c1", [("user", "My sister Ana lives in Porto and works as a nurse.")])
+    path = export(tmp_path, told)
+    facts = []
+    for _ in range(3):
+        call("import_", path=path)
+        dream(app, "encode")
+        facts.append([row["title"] for row in call("list", type="semantic")["results"]])
+        undone = call("undo", source="import:chatgpt")
+        assert call("list")["results"] == []
+    call("undo", commit=undone["commit"])
+    dream(app, "encode")  # as it was before: nothing is made a second time
+    facts.append([row["title"] for row in call("list", type="semantic")["results"]])
+    assert facts[0]
+    assert facts[1:] == [facts[0]] * 3
+
+
+def test_a_fact_that_was_taken_back_alone_stays_away(tmp_path: Path, call: Call, app: App) -> None:
+    judged(app, OfflineJudge())
+    told = chat("c1", [("user", "My sister Ana lives in Porto and works as a nurse.")])
+    call("import_", path=export(tmp_path, told))
+    run = dream(app, "encode")
+    for one in reversed(run["decisions"]):
+        call("undo", commit=one["commit"])
+    dream(app, "encode")
+    assert call("list", type="semantic")["results"] == []
 
 
 def test_an_import_that_nobody_waits_for_ends_and_goes_on_later(
