@@ -18,6 +18,7 @@ from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import DiskProblem, InvalidInput, NotFound
 from oneiro_vault.judges.offline import OfflineJudge
+from oneiro_vault.operations.care import purge
 from oneiro_vault.operations.dream.scheduler import soon_due
 from oneiro_vault.operations.exchange import import_archive
 from oneiro_vault.settings.definitions import Settings
@@ -175,10 +176,39 @@ def test_what_was_forgotten_stays_away_and_what_was_undone_may_come_again(
     assert found["conversations"]["new"] == 2
     assert snapshot(root) == before
     call("forget", id=episodes(root)[0].id)
-    grown = chat("c1", [*LONG, ("user", "I sold her.")], update_time=BEGAN + 10**6)
-    found = call("import_", path=export(tmp_path, grown, chat("c2", TALK), name="y.zip"))
+    found = call("import_", path=path)
     assert (found["conversations"]["forgotten"], found["conversations"]["known"]) == (1, 1)
     assert [one.session for one in episodes(root)] == ["c2"]
+
+
+def test_only_what_was_forgotten_of_a_conversation_stays_away(
+    tmp_path: Path, root: Path, call: Call
+) -> None:
+    call("import_", path=export(tmp_path, chat("c1", LONG)))
+    call("forget", id=episodes(root)[0].id)
+    grown = chat("c1", [*LONG, ("user", "I sold her.")], update_time=BEGAN + 10**6)
+    newer = export(tmp_path, grown, name="y.zip")
+    assert call("import_", path=newer, dry_run=True)["messages"] == 1
+    found = call("import_", path=newer)
+    assert (found["conversations"]["new"], found["messages"]) == (1, 1)
+    assert bodies(root) == ["User: I sold her.\n"]
+    assert call("import_", path=newer)["commits"] == []
+    call("forget", id=episodes(root)[0].id)
+    assert call("import_", path=newer)["conversations"]["forgotten"] == 1
+    assert bodies(root) == []
+
+
+def test_what_was_said_in_a_purged_episode_and_right_after_it_stays_away(
+    tmp_path: Path, root: Path, call: Call, app: App
+) -> None:
+    call("import_", path=export(tmp_path, chat("c1", TALK)))
+    purge.look(app.house, ids=[episodes(root)[0].id]).run()
+    edges = chain("c1", [*TALK, ("user", "She is blue.")])
+    later = message("late", "user", "I sold her.", BEGAN + 10**6)
+    edges.append(("late", edges[-1][0], later))
+    grown = chat("c1", TALK, mapping=tree(edges), current_node="late", update_time=BEGAN + 10**6)
+    call("import_", path=export(tmp_path, grown, name="y.zip"))
+    assert bodies(root) == ["User: I sold her.\n"]
 
 
 def test_what_is_private_or_secret_is_gone_before_it_is_written(
