@@ -266,10 +266,12 @@ class ImportCounts(TypedDict):
 
 
 class ImportSkip(TypedDict):
-    """What was not taken, where it stands in the export, and why."""
+    """What was not taken, or (`taken`) came with a fault: where it stands in the export, and
+    why."""
 
     where: str
     why: str
+    taken: bool
 
 
 class ImportRemark(TypedDict):
@@ -290,8 +292,9 @@ class ImportSample(TypedDict):
 
 
 class Imported(Answer):
-    """`import_`. `reasons`: of the first `skipped`; `source`: what `undo` takes back; `waiting`:
-    conversations that encoding has before it."""
+    """`import_`. `reasons`: of the first that were `skipped`, or were taken and are `faulty`;
+    `source`: what `undo` takes back; `waiting`: episodes that encoding has before it, and how many
+    of them this import `brought`."""
 
     format: str
     title: str
@@ -301,11 +304,13 @@ class Imported(Answer):
     notes: ImportCounts
     messages: int
     skipped: int
+    faulty: int
     reasons: list[ImportSkip]
     remarks: list[ImportRemark]
     sample: list[ImportSample]
     commits: list[str]
     waiting: int
+    brought: int
 
 
 class Kept(TypedDict):

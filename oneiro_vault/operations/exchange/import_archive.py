@@ -157,6 +157,8 @@ class Import:
     notes: Counts = field(default_factory=Counts)
     messages: int = 0
     skipped: int = 0
+    faulty: int = 0
+    brought: int = 0
     listed: list[answers.ImportSkip] = field(default_factory=list)
     remarks: dict[str, int] = field(default_factory=dict)
     sample: list[answers.ImportSample] = field(default_factory=list)
@@ -255,10 +257,12 @@ class Import:
         return clean
 
     def _skip(self, record: Skipped) -> None:
-        self.skipped += 1
+        self.skipped += not record.taken
+        self.faulty += record.taken
         if len(self.listed) < _LISTED:
             clean = self.manner.clean
-            self.listed.append({"where": clean(record.where)[:200], "why": clean(record.why)[:300]})
+            where, why = clean(record.where)[:200], clean(record.why)[:300]
+            self.listed.append({"where": where, "why": why, "taken": record.taken})
 
     # -- conversations
 
@@ -419,6 +423,7 @@ class Import:
         receipt = self.house.vault.apply(changes, operation, events=back, each=True)
         if not receipt.refused:
             self.commits += [receipt.commit] if receipt.commit else []
+            self.brought += sum(SEEN in file.meta for file, _ in good)
             self.house.refresh(file.path for file, _ in good if is_note(file.path))
         return receipt.refused
 
@@ -430,9 +435,10 @@ class Import:
             "schema": 1, "format": self.format.name, "title": self.format.title,
             "source": self.source, "dry_run": self.dry_run,
             "conversations": self.conversations.said(), "notes": self.notes.said(),
-            "messages": self.messages, "skipped": self.skipped, "reasons": self.listed,
+            "messages": self.messages, "skipped": self.skipped, "faulty": self.faulty, "reasons": self.listed,
             "remarks": [{"remark": text, "count": n} for text, n in self.remarks.items()],
             "sample": self.sample, "commits": self.commits, "waiting": len(waiting(self.house)),
+            "brought": self.brought,
         }  # fmt: skip
 
 
