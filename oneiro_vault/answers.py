@@ -1732,7 +1732,8 @@ class Plots(Answer, Strengths):
 class Exported(Answer):
     """`export`: what was written where; `files` includes those that memories show (`attachments`),
     `left_beside`: of these, how many one file had no place for; `withheld`: memories of which
-    something private stayed here; and what was left out."""
+    something private stayed here, `files_cut`: files out of which it was taken, `files_kept`: files
+    that stayed here because of it; and what was left out."""
 
     format: str
     target: str
@@ -1741,6 +1742,8 @@ class Exported(Answer):
     attachments: int
     left_beside: int
     withheld: int
+    files_cut: int
+    files_kept: int
     conversations_left: int
     archived_left: int
 

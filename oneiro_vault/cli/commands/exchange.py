@@ -194,6 +194,12 @@ def said(found: answers.Exported) -> str:
     if found["withheld"]:
         stayed = _number(found["withheld"], "memory", "memories")
         text.append(f"  something private of {stayed} stayed here")
+    if found["files_cut"]:
+        cut = _number(found["files_cut"], "file", "files")
+        text.append(f"  something private was taken out of {cut} that they show")
+    if found["files_kept"]:
+        kept = _number(found["files_kept"], "file", "files")
+        text.append(f"  {kept} that they show stayed here: something private cannot be taken out")
     if found["conversations_left"]:
         text.append(f"  without {_number(found['conversations_left'], 'capture', 'captures')}")
     if found["archived_left"]:

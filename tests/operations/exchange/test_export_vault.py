@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.app import App
+from oneiro_vault.cli.commands.exchange import said
 from oneiro_vault.errors import DiskProblem, InvalidInput
 from oneiro_vault.operations.exchange.export_target import MANIFEST, opened
 from tests.operations.conftest import Call, stored
@@ -81,6 +82,36 @@ def test_nothing_private_goes_out(app: App, call: Call, root: Path, tmp_path: Pa
         assert b"I am." in everything
         assert b"hush" not in everything
         assert TOKEN[:12].encode() not in everything
+
+
+def test_nor_does_it_in_the_files_that_notes_show(
+    app: App, call: Call, root: Path, tmp_path: Path
+) -> None:
+    texts = {
+        "keys.csv": f"service,key\ngit,{TOKEN}\n".encode(),
+        "diary.txt": b"Here <private>hush, no</private> I am.",
+        "wide.txt": f"The token is {TOKEN}.".encode("utf-16"),
+        f"{TOKEN}.txt": b"The token is my name.",
+        "plain.csv": b"a,b\n1,2\n",
+        "picture.bin": b"\x89PNG\0\0\xff" + TOKEN.encode(),
+    }
+    for name, data in texts.items():
+        (root / name).write_bytes(data)
+    shows = "\n".join(f"![[{name}]]" for name in texts if TOKEN not in name)
+    (root / "shows.md").write_text(f"---\ntitle: Files\n---\nLook:\n{shows}\n![[{TOKEN}.txt]]\n")
+    app.house.reconcile()
+    for form in ("okf", "book", "jsonl"):
+        found = call("export", format=form, target=str(tmp_path / form))
+        assert (found["files_cut"], found["files_kept"], found["attachments"]) == (2, 1, 4)
+        out = content(tmp_path / form)
+        assert out["keys.csv"] == b"service,key\ngit,[secret removed]\n"
+        assert b"hush" not in out["diary.txt"]
+        assert "wide.txt" not in out
+        assert (out["plain.csv"], out["picture.bin"]) == (texts["plain.csv"], texts["picture.bin"])
+        assert not any(TOKEN in name for name in out)
+    text = said(app.call("export", {"format": "okf", "target": str(tmp_path / "okf")}))
+    assert "something private was taken out of 2 files that they show" in text
+    assert "1 file that they show stayed here" in text
 
 
 def test_what_no_export_made_stays(app: App, call: Call, root: Path, tmp_path: Path) -> None:
