@@ -35,7 +35,7 @@ from tests.importers.exports import (
     zipped,
 )
 from tests.operations.conftest import Call, hits, stored
-from tests.operations.dream.support import dream, judged
+from tests.operations.dream.support import dream, git, judged
 from tests.operations.remember.test_write import commits
 
 LONG: Sequence[tuple[str, str]] = (
@@ -225,7 +225,7 @@ def test_what_is_private_or_secret_is_gone_before_it_is_written(
     assert b"4711" not in whole
     assert key.encode() not in whole
     assert b"stays here" in whole
-    assert found["reasons"] == [{"where": "Hidden", "why": "all of it is private"}]
+    assert found["reasons"] == [{"where": "Hidden", "why": "all of it is private", "taken": False}]
 
 
 def test_lines_that_look_like_speakers_or_conflicts_are_nobodys(
@@ -420,3 +420,61 @@ def test_a_full_disk_in_the_middle_says_what_is_here(
             app.call("import_", {"path": path}, fills)
     assert "What came before is in the vault" in caught.value.kept
     assert len(episodes(root)) >= 3
+
+
+PEOPLE = (
+    "My daughter Mia was born in Ghent in 2019.",
+    "My brother Pavel is a baker and lives next door.",
+    "My mother Ilse has a house by the sea.",
+)
+
+
+def told(call: Call) -> str:
+    return str(call("orient", n=0)["text"])
+
+
+def test_what_was_forgotten_never_comes_back_into_the_orientation_by_an_undo(
+    tmp_path: Path, root: Path, call: Call, app: App
+) -> None:
+    judged(app, OfflineJudge())
+    for number, words in enumerate(PEOPLE[:2]):
+        call("capture", text=f"User: {words}", kind="session", session=f"s{number}", client="codex")
+    dream(app, "encode", "distil")
+    assert all(words in told(call) for words in PEOPLE[:2])
+    call("import_", path=export(tmp_path, chat("c1", [("user", PEOPLE[2])])))
+    dream(app, "encode", "distil")
+    assert PEOPLE[2] in told(call)
+    (mia,) = (row for row in call("list", type="semantic")["results"] if "Mia" in row["title"])
+    call("forget", id=mia["id"])
+    dream(app, "distil")
+    assert "Mia" not in told(call)
+    call("undo", source="import:chatgpt")
+    assert "Mia" not in told(call)
+    assert PEOPLE[1] in told(call)
+    assert PEOPLE[2] not in told(call)
+    (block,) = call("list", type="orientation")["results"]
+    kept = memories.parse(block["path"], (root / block["path"]).read_bytes())
+    assert mia["id"] not in kept.derived_from
+    assert "Mia" not in kept.description
+    dream(app, "distil")
+    assert told(call).count("the person said") == 1
+
+
+def test_a_block_in_other_words_sleeps_when_an_undo_brings_back_what_was_forgotten(
+    root: Path, call: Call, app: App
+) -> None:
+    ident = stored(call, "The boat Petrel lies in Falmouth.")
+    place = root / "orientation" / "boat.md"
+    place.parent.mkdir(exist_ok=True)
+    for words in ("Sails from Falmouth.", "Sails."):
+        place.write_text(
+            f"---\nid: 0123456789ab\ntype: orientation\nsource: dream\ntrust: model\n"
+            f"derived_from: [{ident}]\n---\n{words}\n"
+        )
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", words)
+    call("orient")
+    call("forget", id=ident)
+    call("undo", commit=git(root, "log", "--format=%H", "--grep=^Sails.$").strip())
+    assert "Falmouth" in place.read_text()
+    assert "Falmouth" not in told(call)
