@@ -7,10 +7,11 @@ import os
 import shutil
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from oneiro_vault import answers
 from oneiro_vault.app import App
 from oneiro_vault.cli.commands.exchange import said
 from oneiro_vault.errors import DiskProblem, InvalidInput
@@ -109,7 +110,8 @@ def test_nor_does_it_in_the_files_that_notes_show(
         assert "wide.txt" not in out
         assert (out["plain.csv"], out["picture.bin"]) == (texts["plain.csv"], texts["picture.bin"])
         assert not any(TOKEN in name for name in out)
-    text = said(app.call("export", {"format": "okf", "target": str(tmp_path / "okf")}))
+    again = app.call("export", {"format": "okf", "target": str(tmp_path / "okf")})
+    text = said(cast("answers.Exported", again))
     assert "something private was taken out of 2 files that they show" in text
     assert "1 file that they show stayed here" in text
 
