@@ -266,10 +266,12 @@ class ImportCounts(TypedDict):
 
 
 class ImportSkip(TypedDict):
-    """What was not taken, where it stands in the export, and why."""
+    """What was not taken, or (`taken`) came with a fault: where it stands in the export, and
+    why."""
 
     where: str
     why: str
+    taken: bool
 
 
 class ImportRemark(TypedDict):
@@ -290,8 +292,9 @@ class ImportSample(TypedDict):
 
 
 class Imported(Answer):
-    """`import_`. `reasons`: of the first `skipped`; `source`: what `undo` takes back; `waiting`:
-    conversations that encoding has before it."""
+    """`import_`. `reasons`: of the first that were `skipped`, or were taken and are `faulty`;
+    `source`: what `undo` takes back; `waiting`: episodes that encoding has before it, and how many
+    of them this import `brought`."""
 
     format: str
     title: str
@@ -301,11 +304,13 @@ class Imported(Answer):
     notes: ImportCounts
     messages: int
     skipped: int
+    faulty: int
     reasons: list[ImportSkip]
     remarks: list[ImportRemark]
     sample: list[ImportSample]
     commits: list[str]
     waiting: int
+    brought: int
 
 
 class Kept(TypedDict):
@@ -1727,7 +1732,8 @@ class Plots(Answer, Strengths):
 class Exported(Answer):
     """`export`: what was written where; `files` includes those that memories show (`attachments`),
     `left_beside`: of these, how many one file had no place for; `withheld`: memories of which
-    something private stayed here; and what was left out."""
+    something private stayed here, `files_cut`: files out of which it was taken, `files_kept`: files
+    that stayed here because of it; and what was left out."""
 
     format: str
     target: str
@@ -1736,6 +1742,8 @@ class Exported(Answer):
     attachments: int
     left_beside: int
     withheld: int
+    files_cut: int
+    files_kept: int
     conversations_left: int
     archived_left: int
 

@@ -66,10 +66,12 @@ class Note:
 
 @dataclass(frozen=True)
 class Skipped:
-    """What could not be read, or is not taken: `where` in the archive, and `why` for a person."""
+    """What could not be read, or is not taken: `where` in the archive, and `why` for a person;
+    `taken`: it came in all the same, and a person may want to mend it."""
 
     where: str
     why: str
+    taken: bool = False
 
 
 Record = Conversation | Note | Skipped

@@ -18,6 +18,7 @@ from oneiro_vault.classify import first_things
 from oneiro_vault.classify.classifier import PROCEDURE, dictates, worth_keeping
 from oneiro_vault.classify.names import find
 from oneiro_vault.core.conversation import personal, turns
+from oneiro_vault.core.conversation.pasted import joint
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Question, Raw, Shown
 from oneiro_vault.core.text import allowlist, claims, corrections, equality
@@ -194,11 +195,18 @@ def _said_on(shown: Shown) -> date | None:
 
 def own(text: str, speaker: str = "", source: str = "") -> list[str]:
     """What a person typed themselves, or may have, in stretches."""
-    return [
-        text[one.start : one.end]
-        for one in turns.typed(text, speaker, source)
-        if one.own or (one.doubted and _BEGINS.search(text[: one.start]))
-    ]
+    return [said for one in turns.typed(text, speaker, source) if (said := _complete(text, one))]
+
+
+def _complete(text: str, one: turns.Span) -> str:
+    """The words of a span as far as they say something without what is left out beside it: a clause
+    that another is joined to ends where the "and" stands, and the other begins behind that."""
+    words = text[one.start : one.end]
+    if one.own:
+        return words[: joint(words)]
+    before = text[: one.start]
+    begins = joint(before) < len(before) or _BEGINS.search(before)
+    return words if one.doubted and begins else ""
 
 
 def procedures(stretches: Sequence[str], day: date | None) -> list[str]:

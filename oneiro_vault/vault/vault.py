@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -426,26 +426,38 @@ class Vault:
                 return path if mine else f"{path[:-3]}-{memory}.md"
         return path
 
-    def undo(self, commit: str, actor: str = "user") -> Receipt:
-        """A new commit (op `restore`) that gives every note of `commit` the bytes it had before.
+    def undo(
+        self, commit: str, actor: str = "user", forgotten: Container[str] = frozenset()
+    ) -> Receipt:
+        """A new commit (op `restore`) that gives every note of `commit` the bytes it had before; no
+        block of the orientation tells again what was `forgotten` (ids), here and below.
 
         Raises StaleMemory naming the later commit when one of them changed since, InvalidInput for
         merges and the first commit, and Brake for anybody but a person.
         """
         return self._take_back(
-            undo.plan(self.repo, self.history, self._commit(commit), self.head()), actor
+            undo.plan(self.repo, self.history, self._commit(commit), self.head()),
+            actor,
+            forgotten,
         )
 
-    def undo_run(self, run: str, actor: str = "user") -> Receipt:
+    def undo_run(
+        self, run: str, actor: str = "user", forgotten: Container[str] = frozenset()
+    ) -> Receipt:
         """The same of every note a run of a loop touched; its report stays.
 
         Raises NotFound for a run nobody made, StaleMemory when one of the notes changed since.
         """
         return self._take_back(
-            undo.plan_run(self.repo, self.history, run, self.head()), actor, f"run {run}"
+            undo.plan_run(self.repo, self.history, run, self.head()),
+            actor,
+            forgotten,
+            f"run {run}",
         )
 
-    def undo_rest(self, run: str, actor: str = "user") -> tuple[list[Receipt], Mapping[str, str]]:
+    def undo_rest(
+        self, run: str, actor: str = "user", forgotten: Container[str] = frozenset()
+    ) -> tuple[list[Receipt], Mapping[str, str]]:
         """Take back each decision of a run that still stands; path -> why of what stays."""
         receipts: list[Receipt] = []
         left: dict[str, str] = {}
@@ -456,20 +468,25 @@ class Vault:
             if one.run == run and one.decision and one.commit not in gone
         ]:
             try:
-                receipts.append(self.undo(entry.commit, actor))
+                receipts.append(self.undo(entry.commit, actor, forgotten))
             except StaleMemory:
                 left |= undo.changed(self.repo, self.history, entry.commit, self.head())
             except InvalidInput:
                 continue  # it changed no note
         return receipts, left
 
-    def undo_source(self, source: str, actor: str = "user") -> tuple[Receipt, Mapping[str, str]]:
+    def undo_source(
+        self, source: str, actor: str = "user", forgotten: Container[str] = frozenset()
+    ) -> tuple[Receipt, Mapping[str, str]]:
         """Take back what came from a source and what loops did because of it; path -> why of what
         stays. Raises as `undo.plan_source` does."""
         traced = undo.plan_source(self.repo, self.history, source, self.head(), self.files.blob)
-        return self._take_back(traced.undo, actor, f"source {source}"), traced.left
+        return self._take_back(traced.undo, actor, forgotten, f"source {source}"), traced.left
 
-    def _take_back(self, plan: Undo, actor: str, what: str = "") -> Receipt:
+    def _take_back(
+        self, plan: Undo, actor: str, forgotten: Container[str], what: str = ""
+    ) -> Receipt:
+        plan = undo.untold(self.repo, self.history, plan, forgotten)
         events = plan.recorded(self.clock(), actor)
         operation = Operation(
             "restore", plan.title, actor, plan.memories, f"undo of {what or plan.commit}"

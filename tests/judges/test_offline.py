@@ -175,6 +175,23 @@ def test_what_may_be_the_persons_is_not_passed_over() -> None:
     assert asked("encode.units", Units, Shown("a", "", quoted, source="capture")).waits
 
 
+@pytest.mark.parametrize(
+    ("said", "facts"),
+    [
+        (
+            "My allotment is number 14 at the Coupure gardens, and I am allergic to bee stings.",
+            ["My allotment is number 14 at the Coupure gardens, and I am allergic to bee stings."],
+        ),
+        (
+            "I live in Ghent, the form came by mail, and I am allergic to bee stings.",
+            ["I live in Ghent, the form came by mail", "I am allergic to bee stings."],
+        ),
+    ],
+)
+def test_no_fact_ends_where_another_clause_is_joined(said: str, facts: list[str]) -> None:
+    assert [unit["content"] for unit in kept(f"User: {said}")] == facts
+
+
 def test_each_cites_where_it_stands() -> None:
     assert kept(TALK)[2]["quote"] == "The landlord is Madame Ferrand. … She speaks no English."
 

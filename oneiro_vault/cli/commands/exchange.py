@@ -61,7 +61,8 @@ def _told(found: Mapping[str, Any], name: str, style: Style) -> list[str]:
     text += [
         f"  remark         {one['count']:,}: {line(one['remark'])}" for one in found["remarks"]
     ]
-    text += _skipped(found, style)
+    text += _listed(found, style("skipped", "yellow"), "skipped", taken=False)
+    text += _listed(found, style("faulty", "yellow") + " ", "faulty", taken=True)
     if found["dry_run"]:
         text += [f"  for example    {_example(one)}" for one in found["sample"]]
         return [*text, "Nothing was written."]
@@ -79,12 +80,14 @@ def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(told) or "none"
 
 
-def _skipped(found: Mapping[str, Any], style: Style) -> list[str]:
-    if not found["skipped"]:
+def _listed(found: Mapping[str, Any], label: str, kind: str, taken: bool) -> list[str]:
+    """What did not come, or (`taken`) came with a fault, the first ones by name."""
+    if not found[kind]:
         return []
-    text = [f"  {style('skipped', 'yellow')}        {found['skipped']:,}"]
-    text += [f"    {line(one['where'])}: {line(one['why'])}" for one in found["reasons"]]
-    more = found["skipped"] - len(found["reasons"])
+    told = [one for one in found["reasons"] if one["taken"] is taken]
+    text = [f"  {label}        {found[kind]:,}{', taken all the same' if taken else ''}"]
+    text += [f"    {line(one['where'])}: {line(one['why'])}" for one in told]
+    more = found[kind] - len(told)
     return text + ([f"    … and {more:,} more"] if more else [])
 
 
@@ -97,17 +100,24 @@ def _next(found: Mapping[str, Any]) -> list[str]:
     """What happens now, and how to take it back."""
     if not found["commits"]:
         return ["Nothing was new, so nothing was written."]
-    nights = -(-found["waiting"] // _NIGHT)
     text = [
         "Next: `oneiro recall` finds all of it now, by words at once, by meaning as it is read."
     ]
-    if found["waiting"]:
-        within = "the next night" if nights == 1 else f"about {nights:,} nights"
-        text.append(
-            f"  {found['waiting']:,} conversations wait to become memories: {within}, behind what "
-            "you say meanwhile; `oneiro dream` begins at once."
-        )
+    text += [f"  {_waiting(found)}"] if found["brought"] else []
     return [*text, f"Take it back: oneiro undo --source {found['source']}"]
+
+
+def _waiting(found: Mapping[str, Any]) -> str:
+    """How long what came waits to become memories, with what waited before it."""
+    count = found["conversations"]["new"] + found["conversations"]["grown"]
+    others, nights = found["waiting"] - found["brought"], -(-found["waiting"] // _NIGHT)
+    within = "the next night" if nights == 1 else f"about {nights:,} nights"
+    what = "1 conversation of it waits" if count == 1 else f"{count:,} conversations of it wait"
+    beside = f" (with {others:,} that waited before)" if others > 0 else ""
+    return (
+        f"{what} to become memories{beside}: {within}, behind what you say meanwhile; `oneiro "
+        "dream` begins at once."
+    )
 
 
 _SITE: Final = "site"
@@ -184,6 +194,12 @@ def said(found: answers.Exported) -> str:
     if found["withheld"]:
         stayed = _number(found["withheld"], "memory", "memories")
         text.append(f"  something private of {stayed} stayed here")
+    if found["files_cut"]:
+        cut = _number(found["files_cut"], "file", "files")
+        text.append(f"  something private was taken out of {cut} that they show")
+    if found["files_kept"]:
+        kept = _number(found["files_kept"], "file", "files")
+        text.append(f"  {kept} that they show stayed here: something private cannot be taken out")
     if found["conversations_left"]:
         text.append(f"  without {_number(found['conversations_left'], 'capture', 'captures')}")
     if found["archived_left"]:

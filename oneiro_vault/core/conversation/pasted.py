@@ -33,6 +33,8 @@ _SIGNS: Final = {
 """How what was pasted looks, and how people speak of it."""
 _LONG: Final = 500
 """Characters of a line without a first person above which it was not typed."""
+_NEAR: Final = 80
+"""Characters at the end of a text in which a conjunction may stand."""
 _QUOTED_WORDS: Final = 4
 _TITLE_WORDS: Final = 8
 _TURNING: Final = frozenset(("RLO", "LRO", "RLE", "LRE", "RLI", "LRI"))
@@ -216,11 +218,10 @@ def _inline(line: str) -> Iterator[Stretch]:
         yield Stretch(min(sure), len(line))
         line = line[: min(sure)]
     words, parts = tagging.words(line), claims.sentence_spans(line)
-    for (_, start, stop), doubt in zip(words, tagging.doubtful(line), strict=False):
-        if doubt >= tagging.SURE and line[start].isalnum():
-            yield Stretch(
-                start, next((end for _, end in parts if end >= stop), len(line)), doubted=True
-            )
+    plain = not (quoted or sure) and len(line) <= _LONG
+    for start, end in _doubted(line, words, parts):
+        if not (plain and _goes_on(line[:start], parts)):
+            yield Stretch(start, end, doubted=True)
     if len(words) > tagging.LONGEST:
         yield Stretch(words[tagging.LONGEST][1], len(line), doubted=True)
     for copied in (_SIGNS["chat"], _SIGNS["salutation"], _SIGNS["speakers"]):
@@ -228,6 +229,34 @@ def _inline(line: str) -> Iterator[Stretch]:
             yield Stretch(begins.start(), len(line), doubted=True)
     if (other := _another_language([line[slice(*one)] for one in parts])) is not None:
         yield Stretch(parts[other][0], len(line), doubted=True)
+
+
+def _doubted(line: str, words: Sequence[tagging.Word], parts: Sequence[Extent]) -> list[Extent]:
+    """From the first word of each sentence that `tagging` takes for somebody else's, to its
+    end."""
+    found: dict[int, int] = {}
+    for (_, start, stop), doubt in zip(words, tagging.doubtful(line), strict=False):
+        if doubt >= tagging.SURE and line[start].isalnum():
+            found.setdefault(next((end for _, end in parts if end >= stop), len(line)), start)
+    return [(start, end) for end, start in found.items()]
+
+
+def _goes_on(before: str, parts: Sequence[Extent]) -> bool:
+    """Does a clause join what its writer has just said of themselves ("my name is Jo, and I ..."),
+    where nothing so far tells of others' words? Nobody pastes after an "and"."""
+    begins = max((start for start, _ in parts if start < len(before)), default=0)
+    if not (joint := _SIGNS["joint"].search(before, begins)):
+        return False
+    said = before[begins : joint.start()]
+    told = any(_SIGNS[sign].search(before) for sign in ("names_it", "others_words"))
+    return bool(_SIGNS["claims"].search(said)) and not told
+
+
+def joint(before: str) -> int:
+    """Where the conjunction stands with which a text ends, and the marks before it: its length
+    when there is none."""
+    found = _SIGNS["joint"].search(before, max(0, len(before) - _NEAR))
+    return found.start() if found and not found["rest"] else len(before)
 
 
 def _another_language(parts: Sequence[str]) -> int | None:

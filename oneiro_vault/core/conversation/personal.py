@@ -26,6 +26,7 @@ _ADDRESSED: Final = re.compile(
 )
 _MARKS: Final = str.maketrans("“”", "''")
 _QUOTED: Final = re.compile(r"- On \d{4}-\d\d-\d\d the person said: “[^“”]+”")
+_QUOTE: Final = re.compile(r".*“([^“”]+)”")
 _FIRST: Final = (
     (re.compile(r"\b(?:i'm|i am|ich bin)\b", re.I), "the person is"),
     (re.compile(r"\b(?:i've|i have|ich habe)\b", re.I), "the person has"),
@@ -59,6 +60,13 @@ def quoted(text: str, day: str) -> str:
     """The line of a block that quotes what a person said on a day."""
     words = " ".join(text.translate(_MARKS).split())
     return f"- On {day} the person said: “{words}”"
+
+
+def without(text: str, told: str) -> str:
+    """Lines of such a block without those that quote from a text."""
+    whole = " ".join(told.translate(_MARKS).split())
+    lines = text.strip().splitlines()
+    return "\n".join(one for one in lines if _QUOTE.sub(r"\1", one) not in whole)
 
 
 def is_quoted(text: str) -> bool:

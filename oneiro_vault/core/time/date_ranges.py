@@ -87,6 +87,7 @@ _OPEN: Final = re.compile(
     + "|".join(f"(?P<{name}>{words})" for name, words in _BORDERS.items())
     + r")\s*(?<=[\s'’])(.+)"
 )
+_AHEAD: Final = re.compile(rf"in\s+(?:about\s+)?{_NUMBER}\s+{_UNIT}(?:['’]s?\s+time)?")
 _DISTANCE: Final = re.compile(rf"(?:about\s+|around\s+)?{_NUMBER}\s+{_UNIT}\s+(?:ago|back|earlier)")
 _EXAMPLES: Final = (
     "Write it like 2024-03-05, 2024-03, last March, yesterday, 3 weeks ago, since May, or between "
@@ -178,6 +179,8 @@ def _seconds(moment: datetime) -> float:
 
 def _span(words: str, now: datetime, read: Reader) -> Span:
     words = words.strip()
+    if found := _AHEAD.fullmatch(words):
+        return _back(found[2], -_count(found[1]), now)
     while (
         shorter := _LEADING.sub("", words, count=1) if _LEADING.match(words) else words
     ) != words:

@@ -235,7 +235,7 @@ def faulty(written: Written) -> Iterator[Skipped]:
     """What a person may want to mend in a note that was taken all the same."""
     if written.fault:
         why = f"its properties cannot be read ({written.fault}); it was taken with them as text"
-        yield Skipped(written.path, why)
+        yield Skipped(written.path, why, taken=True)
 
 
 def left_out(archive: Archive, taken: Collection[str] = ()) -> Iterator[Skipped]:

@@ -34,6 +34,7 @@ from oneiro_vault.recall.request import Asked, Found
 from oneiro_vault.recall.search import Search
 from oneiro_vault.settings.definitions import FIXED
 from oneiro_vault.sync.remote_lease import withdrawn
+from oneiro_vault.vault.history.undo import undecided
 from oneiro_vault.vault.worktree.files import digest
 
 KNOWLEDGE: Final = ("semantic", "procedure", "principle", "entity")
@@ -85,6 +86,7 @@ def take(
     }
     runs = house.vault.history.runs() if head else []
     gone = withdrawn(house.vault.history) if any(entry.fence for entry in runs) else set()
+    gone |= undecided(house.vault.repo, house.vault.history) if runs else set()
     decided = {
         entry.decision for entry in runs if entry.decision and not gone & {entry.commit, entry.run}
     }

@@ -239,9 +239,17 @@ def session_of(said: Conversation) -> str:
     return " ".join(transcripts.clean(said.id).split())[:200]
 
 
-def ids(said: Conversation, names: Sequence[str], source: str) -> Iterator[str]:
-    """The ids that episodes of a conversation may have: one can begin at any of its messages."""
-    return (memories.id_of(source, said.id, name) for name in names if name)
+def ids(said: Conversation, names: Sequence[str], source: str) -> Iterator[tuple[str, str]]:
+    """The ids that episodes of a conversation may have, each with the mark of the message it would
+    begin at: it can be any of them."""
+    return ((memories.id_of(source, said.id, name), name) for name in names if name)
+
+
+def spoken_with(turns: Sequence[Turn], names: Sequence[str], first: str) -> set[str]:
+    """The marks of what was said from this message on without a long pause: all that its episode
+    can have held."""
+    at = names.index(first)
+    return set(pieces(turns[at:], names[at:], ())[0].marks)
 
 
 def shown_date(at: datetime | None) -> str:

@@ -3,8 +3,10 @@ at all. What it did not make itself is never written over."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import re
 import shutil
 import zipfile
 import zlib
@@ -125,7 +127,7 @@ def opened(path: str, form: str, vault: Path, single: str = "") -> Iterator[Targ
     place = _checked(path, vault)
     one_file = bool(single) and place.suffix.lower() == single
     temp = place.with_name(f".{place.name}.{os.urandom(4).hex()}.new")
-    with disk.guarded(f"Writing {place}"):
+    with disk.guarded(f"Writing {place}"), _tidied(place):
         _refuse_foreign(place)
         if not is_zip(place) and not one_file:
             temp.mkdir()
@@ -137,6 +139,51 @@ def opened(path: str, form: str, vault: Path, single: str = "") -> Iterator[Targ
             _swap(temp, place)
         finally:
             _remove(temp)
+
+
+@contextmanager
+def _tidied(place: Path) -> Iterator[None]:
+    """Take away what an export that was killed left beside its place, and let none that begins
+    meanwhile take away what this one makes."""
+    try:
+        folder = os.open(place.parent, os.O_RDONLY)
+    except OSError:  # it may be written and not read: then nothing beside is looked at
+        yield
+        return
+    try:
+        with suppress(OSError):  # another one is at work here, or it knows no locks
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _tidy(place)
+        with suppress(OSError):
+            fcntl.flock(folder, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _tidy(place: Path) -> None:
+    """An export that was to be replaced comes back where its heir had not taken its place yet; one
+    that was, and what was half made, goes. What is not as an export left it stays."""
+    ours = re.compile(rf"\.{re.escape(place.name)}\.[0-9a-f]{{8}}\.(new|new\.part|old)")
+    left = [one for one in place.parent.iterdir() if ours.fullmatch(one.name)]
+    for old in [one for one in left if one.suffix == ".old"]:
+        gone = not os.path.lexists(place)
+        if _as_made(old, whole=gone) and gone:
+            old.rename(place)
+        elif _as_made(old) and _known(place) is not None:
+            _discard(old)
+    for half in [one for one in left if one.suffix != ".old" and not one.is_symlink()]:
+        _remove(half)
+
+
+def _as_made(old: Path, whole: bool = False) -> bool:
+    """Is there nothing in a folder but what an export of ours put there, or (`whole`) exactly
+    that?"""
+    known = None if old.is_symlink() else _known(old)
+    if known is None:
+        return False
+    found = dict(_hashes(old))
+    return found == known if whole else found.items() <= known.items()
 
 
 def _checked(path: str, vault: Path) -> Path:
@@ -249,7 +296,16 @@ def _swap(temp: Path, place: Path) -> None:
     old = temp.with_suffix(".old")
     place.rename(old)
     temp.rename(place)
-    _remove(old)
+    _discard(old)
+
+
+def _discard(old: Path) -> None:
+    """Remove an export; its list goes last, so that what is left of it can be told for ours."""
+    with suppress(OSError):
+        for one in [*old.iterdir()]:
+            if one.name != MANIFEST:
+                _remove(one)
+        _remove(old)
 
 
 def _remove(place: Path) -> None:

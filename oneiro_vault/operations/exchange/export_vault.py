@@ -73,9 +73,11 @@ def export(
         "target": str(place.place),
         "memories": len(chosen.rows),
         "files": place.files,
-        "attachments": len(chosen.shown),
+        "attachments": len(chosen.shown - chosen.kept),
         "left_beside": len(chosen.shown) if place.single else 0,
         "withheld": len(chosen.withheld),
+        "files_cut": len(chosen.cut),
+        "files_kept": len(chosen.kept),
         "conversations_left": chosen.conversations,
         "archived_left": chosen.archived,
     }

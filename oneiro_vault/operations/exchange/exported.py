@@ -25,6 +25,7 @@ from oneiro_vault.operations.history.as_of_view import Past
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.runtime import House, View
 from oneiro_vault.vault.history.commit_log import Entry
+from oneiro_vault.vault.secrets.secret_scan import is_utf8
 from oneiro_vault.vault.worktree.attachments import Attachments, sha256_of
 from oneiro_vault.vault.worktree.files import checked, hidden, is_kept, is_note
 
@@ -63,7 +64,8 @@ class Exported:
 class Selection:
     """The memories of one export, by path. `title`: of the vault; `conversations` and `archived`
     say how many were left out; `withheld`: of which (handles) something private was; `shown`: files
-    that those show that went out so far."""
+    that those show that went out so far; `cut` and `kept`: of these, the ones out of which
+    something private was taken, and those that stayed here because of it."""
 
     view: View
     rows: Sequence[Row]
@@ -72,6 +74,8 @@ class Selection:
     archived: int = 0
     withheld: set[str] = field(default_factory=set)
     shown: set[str] = field(default_factory=set)
+    cut: set[str] = field(default_factory=set)
+    kept: set[str] = field(default_factory=set)
     _places: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -121,13 +125,26 @@ class Selection:
         return redact(row.title).strip() or row.handle
 
     def attachment(self, path: str) -> bytes:
-        """The bytes of a file that a memory shows, b"" where nobody has them any more."""
+        """The bytes of a file that a memory shows, without what is private; b"" for one that stays
+        here, or that nobody has any more."""
         try:
-            if sha256_of(path):
-                return self._stored.read(path)[0]
-            return self._house.vault.files.content(path) or b""
+            named = bool(sha256_of(path))
+            data = self._stored.read(path)[0] if named else self._content(path)
         except (OneiroError, OSError):
             return b""
+        clean = self._house.vault.secrets.outgoing(path, data)
+        if clean is not None and is_utf8(clean) and "<" in (text := clean.decode()):
+            clean = redact(text).encode()
+        if clean == data:
+            return data
+        if clean is None or named:  # its name says what is in it
+            self.kept.add(path)
+            return b""
+        self.cut.add(path)
+        return clean
+
+    def _content(self, path: str) -> bytes:
+        return self._house.vault.files.content(path) or b""
 
     def named(self, target: str, note: str) -> Row | None:
         """The exported memory that a link of the note at a path means, by its path, its end, its

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +29,7 @@ from oneiro_vault.operations.remember.store_captures import waiting
 from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Change, Operation
+from oneiro_vault.vault.history import undo
 from oneiro_vault.vault.worktree.files import is_note
 
 BATCH: Final = 200
@@ -156,6 +157,8 @@ class Import:
     notes: Counts = field(default_factory=Counts)
     messages: int = 0
     skipped: int = 0
+    faulty: int = 0
+    brought: int = 0
     listed: list[answers.ImportSkip] = field(default_factory=list)
     remarks: dict[str, int] = field(default_factory=dict)
     sample: list[answers.ImportSample] = field(default_factory=list)
@@ -254,10 +257,12 @@ class Import:
         return clean
 
     def _skip(self, record: Skipped) -> None:
-        self.skipped += 1
+        self.skipped += not record.taken
+        self.faulty += record.taken
         if len(self.listed) < _LISTED:
             clean = self.manner.clean
-            self.listed.append({"where": clean(record.where)[:200], "why": clean(record.why)[:300]})
+            where, why = clean(record.where)[:200], clean(record.why)[:300]
+            self.listed.append({"where": where, "why": why, "taken": record.taken})
 
     # -- conversations
 
@@ -268,9 +273,7 @@ class Import:
         if session in self._pending:
             self._store()  # the same one once more in this export: what is stored tells what is new
         names = episodes.marks(said.turns)
-        if any(ident in self.gone for ident in episodes.ids(said, names, self.source)):
-            self.conversations.forgotten += 1
-            return
+        away = self._forgotten(said, names)
         there = [self.house.load(row)[1] for row in self._episodes(session)]
         known = {mark for memory in there for mark in episodes.seen_in(memory.extra.get(SEEN))}
         if self.dry_run:
@@ -278,10 +281,10 @@ class Import:
         if _older(said, there):
             self.conversations.known += 1
             return
-        found = episodes.pieces(said.turns, names, known)
+        found = episodes.pieces(said.turns, names, known | away)
         made = list(episodes.files(said, found, self.manner)) if found else []
         if not made:
-            self._nothing(said, found)
+            self._nothing(said, found, bool(away))
             return
         self.conversations.grown += bool(there)
         self.conversations.new += not there
@@ -298,9 +301,27 @@ class Import:
         rows = self.house.index.list(session=session, type=memories.EPISODIC, limit=100_000)
         return [row for row in rows if row.source == self.source]
 
-    def _nothing(self, said: Conversation, found: object) -> None:
+    def _forgotten(self, said: Conversation, names: Sequence[str]) -> set[str]:
+        """The marks of messages that stood in forgotten episodes of a conversation."""
+        found: set[str] = set()
+        for ident, name in episodes.ids(said, names, self.source):
+            if ident in self.gone:
+                found |= self._held(ident) or episodes.spoken_with(said.turns, names, name)
+        return found
+
+    def _held(self, ident: str) -> set[str]:
+        """What was in an episode, as history still has it; nothing of one that was purged."""
+        try:
+            lost = undo.lost(self.house.vault.repo, self.house.vault.history, ident)
+            return episodes.seen_in(memories.parse(lost.path, lost.data).extra.get(SEEN))
+        except OneiroError:
+            return set()
+
+    def _nothing(self, said: Conversation, found: object, forgotten: bool) -> None:
         if found:
             self._skip(Skipped(said.title or said.id, "all of it is private"))
+        elif forgotten:
+            self.conversations.forgotten += 1
         else:
             self.conversations.known += 1
 
@@ -402,6 +423,7 @@ class Import:
         receipt = self.house.vault.apply(changes, operation, events=back, each=True)
         if not receipt.refused:
             self.commits += [receipt.commit] if receipt.commit else []
+            self.brought += sum(SEEN in file.meta for file, _ in good)
             self.house.refresh(file.path for file, _ in good if is_note(file.path))
         return receipt.refused
 
@@ -413,9 +435,11 @@ class Import:
             "schema": 1, "format": self.format.name, "title": self.format.title,
             "source": self.source, "dry_run": self.dry_run,
             "conversations": self.conversations.said(), "notes": self.notes.said(),
-            "messages": self.messages, "skipped": self.skipped, "reasons": self.listed,
+            "messages": self.messages, "skipped": self.skipped, "faulty": self.faulty,
+            "reasons": self.listed,
             "remarks": [{"remark": text, "count": n} for text, n in self.remarks.items()],
             "sample": self.sample, "commits": self.commits, "waiting": len(waiting(self.house)),
+            "brought": self.brought,
         }  # fmt: skip
 
 

@@ -29,6 +29,10 @@ TITLE_LENGTH: Final = 80
 LONGEST: Final = 20_000
 """Characters that a model may store as one memory."""
 DAY: Final = 86_400.0
+_SKEW: Final = 600.0
+"""Seconds that the clock of whoever dates a memory may be ahead."""
+_PAST: Final = ("created", "timestamp")
+"""Dates that cannot be still to come."""
 _UNNAMED: Final = re.compile(r"^[\s.~]|[\s.…]$|[\[\]#^|/%]")
 """What no title has that names a file: what hides a file or ends no name on Windows, what ends a
 sentence, and what a link reads as something else."""
@@ -242,10 +246,36 @@ def _dates(house: House, meta: dict[str, object]) -> None:
     """What happened long ago and is learned now says so: `timestamp` is when it came in."""
     for key in fields.DATES:
         if key in meta:
-            meta[key] = _moment(house, str(meta[key]))
+            given = str(meta[key])
+            meta[key] = _moment(house, given)
+            if key in _PAST and _to_come(house, str(meta[key])):
+                _refuse_future(meta, key, given)
     meta.setdefault("created", house.now())
     if (memories.epoch(str(meta["created"])) or 0.0) < house.clock() - DAY:
         meta.setdefault("timestamp", house.now())
+
+
+def _to_come(house: House, moment: str) -> bool:
+    """Has it not come yet, by the clock of this machine? A day alone has come when it has begun
+    here, though it has not in UTC."""
+    today = datetime.fromtimestamp(house.clock()).astimezone().date().isoformat()
+    begun = "T00:00:00" in moment and moment[:10] <= today
+    return not begun and (memories.epoch(moment) or 0.0) > house.clock() + _SKEW
+
+
+def _refuse_future(meta: dict[str, object], key: str, given: str) -> None:
+    """Nobody can be asked about a conversation that a clock ahead of this one dated: it is of now.
+    Raises InvalidInput for everything else."""
+    when = meta.pop(key)
+    if KIND in meta or meta.get("source") == SOURCE or imported(str(meta.get("source", ""))):
+        return
+    means = "" if str(when).startswith(given) else f" ({str(when)[:10]})"
+    raise InvalidInput(
+        f"{shown(given)}{means} is still to come: `{key}` says when it was learned or happened",
+        kept=KEPT,
+        hint="Leave it out for now, or give a day that has come (2026-03-05, last March). What is "
+        "to come stands in the words, with its day; `valid_from` says from when a fact holds.",
+    )
 
 
 def _permitted(meta: Mapping[str, Any], actor: str) -> None:

@@ -446,13 +446,14 @@ def undo(
             hint="`oneiro log` lists commits, `oneiro runs` runs.",
         )
     left: Mapping[str, str] = {}
+    gone = house.forgotten()
     if source is not None:
-        receipt, left = house.vault.undo_source(_source(source), actor)
+        receipt, left = house.vault.undo_source(_source(source), actor, gone)
         receipts = [receipt]
     elif run is not None:
         receipts, left = _undo_run(house, run.strip().lower(), actor)
     else:
-        receipts = [house.vault.undo(str(commit), actor)]
+        receipts = [house.vault.undo(str(commit), actor, gone)]
     removed = {path for one in receipts for path in one.removed}
     paths = [*dict.fromkeys(path for one in receipts for path in (*one.written, *one.removed))]
     house.refresh(paths)
@@ -466,9 +467,9 @@ def undo(
 
 def _undo_run(house: House, run: str, actor: str) -> tuple[list[Receipt], Mapping[str, str]]:
     try:
-        return [house.vault.undo_run(run, actor)], {}
+        return [house.vault.undo_run(run, actor, house.forgotten())], {}
     except StaleMemory:
-        receipts, left = house.vault.undo_rest(run, actor)
+        receipts, left = house.vault.undo_rest(run, actor, house.forgotten())
         if not receipts:
             raise
         return receipts, left

@@ -9,11 +9,14 @@ tainted memory is taken back as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.conversation import personal
+from oneiro_vault.core.frontmatter import yaml_block
+from oneiro_vault.core.markdown.taxonomy import prose
 from oneiro_vault.core.merge.three_way import merge_file
 from oneiro_vault.errors import (
     AmbiguousId,
@@ -28,7 +31,7 @@ from oneiro_vault.vault.change import Change, Remove, Write
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import Entry
 from oneiro_vault.vault.history.commit_log import Entry as Commit
-from oneiro_vault.vault.history.commit_log import History, trailers, undoing
+from oneiro_vault.vault.history.commit_log import History, taken_back, trailers, undoing
 from oneiro_vault.vault.ledger import FOLDER
 from oneiro_vault.vault.worktree.attachments import sha256_of
 from oneiro_vault.vault.worktree.edits import identify, words_of
@@ -37,6 +40,7 @@ from oneiro_vault.vault.worktree.files import digest, is_note
 _KEPT = "Nothing was changed."
 REPORTS = "dreams"
 _LEDGER = (f"{FOLDER}/",)
+ORIENTATION: Final = "orientation"
 Ends = tuple[Entry | None, Entry | None]
 """What was there before a change, and what is there after it."""
 RUN = re.compile(r"[0-9a-z-]{1,60}")
@@ -332,6 +336,8 @@ def _changed(history: History, commit: str, tip: str, path: str) -> StaleMemory:
 
 _BRINGING: Final = frozenset(("remember", "import"))
 _MOST_NAMED: Final = 200
+_OF_SOURCE: Final = "undo of source "
+_FILED: Final = re.compile(r"-([0-9a-hjkmnp-tv-z]{12})\.md$")
 
 
 @dataclass(frozen=True)
@@ -439,6 +445,82 @@ def plan_source(
     if not undo.changes:
         raise InvalidInput(f"what came from {shown(source)} is taken back already", kept=_KEPT)
     return Traced(undo, left)
+
+
+def undecided(repo: Repo, history: History) -> set[str]:
+    """The commits of decisions that were taken back together with what they rested on: when that
+    comes again, they are to be made again. One that was taken back alone was not wanted."""
+    undoings = history.undoings()
+    back = taken_back(undoings)
+    found: set[str] = set()
+    for one in undoings:
+        if one.commit not in back and one.reason.startswith(_OF_SOURCE):
+            gone = {_memory(repo, one.commit, path) for path in one.removed if is_note(path)}
+            found |= {
+                entry.commit
+                for entry in history.decisions(one.commit)
+                if gone.intersection(entry.memories)
+            }
+    return found
+
+
+def _memory(repo: Repo, commit: str, path: str) -> str:
+    """The id of a note that a commit took away; its name says it where a machine filed it."""
+    if named := _FILED.search(path):
+        return named[1]
+    parents = repo.parents(commit)
+    entry = repo.entry(parents[0], path) if parents else None
+    return identify(path, repo.data(entry.blob))[0] if entry is not None else ""
+
+
+def untold(repo: Repo, history: History, undo: Undo, forgotten: Container[str]) -> Undo:
+    """The same, where nothing that comes back into the orientation tells what was forgotten since
+    (ids), unless that comes back with it."""
+    lifted = {memory for kind, memory, _ in undo.events if kind == "restore"}
+    changes = [
+        _untold(repo, history, one, {*_gone(one, forgotten)} - lifted)
+        if isinstance(one, Write) and is_note(one.path)
+        else one
+        for one in undo.changes
+    ]
+    return replace(undo, changes=changes)
+
+
+def _gone(change: Write, forgotten: Container[str]) -> Iterator[str]:
+    """What was forgotten of all that a block to be told rests on."""
+    try:
+        block = memories.parse(change.path, change.data)
+    except UnreadableNote:
+        return
+    if block.type == ORIENTATION and block.status == "active" and not memories.owned(block):
+        yield from (one for one in block.derived_from if one in forgotten)
+
+
+def _untold(repo: Repo, history: History, change: Write, gone: set[str]) -> Write:
+    """Lines that quote it are left out; a block that says it in other words sleeps."""
+    if not gone:
+        return change
+    text = yaml_block.decode(change.data)
+    block = memories.parse(change.path, change.data)
+    body = block.body if personal.is_quoted(block.body) else ""
+    for ident in gone if body else ():
+        try:
+            body, before = personal.without(body, _said_by(repo, history, ident)), body
+        except (NotFound, AmbiguousId, UnreadableNote):
+            body, before = "", body
+        body = body if body != before.strip() else ""
+    if body.strip():
+        rests = [one for one in block.derived_from if one not in gone]
+        keys = {"derived_from": rests, "description": body.splitlines()[0].removeprefix("- ")}
+        return replace(
+            change, data=yaml_block.encode(yaml_block.edit(text, keys, body=f"{body}\n"))
+        )
+    return replace(change, data=yaml_block.encode(yaml_block.edit(text, {"status": "dormant"})))
+
+
+def _said_by(repo: Repo, history: History, ident: str) -> str:
+    found = lost(repo, history, ident)
+    return prose(memories.parse(found.path, found.data).body)
 
 
 def _now(repo: Repo, tip: str, path: str, last: Entry | None) -> str | None:

@@ -395,6 +395,14 @@ class Secrets:
         left = self.cleaned(text)
         return data if left == text else left.encode("utf-8", "surrogateescape")
 
+    def outgoing(self, path: str, data: bytes) -> bytes | None:
+        """A file that is no note as others may have it: a text without its secrets; None for one
+        whose name holds one, or that is no UTF-8 to be rewritten."""
+        found = self.inside(path, data) if self.mode != "off" else []
+        if not found:
+            return data
+        return self.shown(data) if is_utf8(data) and not self.find(path) else None
+
     def redacted(self, text: str) -> str:
         """The text without its secrets when the mode is `redact`."""
         return self._cut(text) if self.mode == "redact" else text

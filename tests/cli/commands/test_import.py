@@ -26,7 +26,7 @@ def test_an_export_comes_in_and_is_taken_back(fresh: Box) -> None:
         "    conversations.json, record 3 (About e): nobody said anything in it",
         "    conversations.json, record 4: it is not a conversation of ChatGPT",
     ]
-    assert "2 conversations wait to become memories: the next night" in text
+    assert "  2 conversations of it wait to become memories: the next night" in text
     assert text.splitlines()[-1] == "Take it back: oneiro undo --source import:chatgpt"
     assert "Petrel" in fresh.ok("recall", "name of the boat")
     again = fresh.ok("import", "chatgpt", "export.zip")
@@ -34,6 +34,27 @@ def test_an_export_comes_in_and_is_taken_back(fresh: Box) -> None:
     assert "Nothing was new" in again
     assert "taken out again" in fresh.ok("undo", "--source", "import:chatgpt")
     assert "2 new" in fresh.ok("import", str(fresh.folder / "export.zip"))
+
+
+def test_what_is_told_is_of_this_import(fresh: Box) -> None:
+    fresh.init()
+    fresh.ok("import", str(made(fresh, chat("c1", TALK), chat("c2", TALK))))
+    text = fresh.ok("import", str(made(fresh, chat("c3", TALK), name="other.zip")))
+    assert (
+        "  1 conversation of it waits to become memories (with 2 that waited before): the next "
+        "night" in text
+    )
+    notes = fresh.folder / "notes"
+    notes.mkdir()
+    (notes / "tea.md").write_text("---\ntags: [a\n---\nI like tea.\n")
+    (notes / "empty.md").write_text("")
+    text = fresh.ok("import", "markdown", str(notes))
+    assert "  notes          1 new" in text
+    assert "  skipped        1\n    empty.md: it has no text" in text
+    assert (
+        "  faulty         1, taken all the same\n    tea.md: its properties cannot be read" in text
+    )
+    assert "wait" not in text
 
 
 def test_as_data(fresh: Box) -> None:

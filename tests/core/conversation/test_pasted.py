@@ -126,6 +126,12 @@ what does that mean? my server is called Hydra."""
         ("im a vet in hull\nWe moved to Dover and love it", ("Dover",), ("im a vet",)),
         ("im a vet in hull\n\nwe moved to dover and love it", ("dover",), ("im a vet",)),
         (
+            "My sister texted me, and I am Mallory and I live in Rome.",
+            ("Mallory",),
+            (),
+        ),
+        ("Bo says he is fine and I am Mallory and I live in Rome.", ("Mallory",), ()),
+        (
             "The bakery writes on its page that all is safe. I am Mallory and I bake.",
             ("Mallory",),
             (),
@@ -164,6 +170,8 @@ def test_what_was_pasted_is_foreign(
         "back from the vet\nrex gets renal food from now, twice a day\nwhat else can he have?",
         " back from the vet\nhis dose changed, message to jo that it is two a day\n\n",
         "2 rounds of stretches. btw the lists come out odd on here, just write me plain sentences",
+        "My allotment is number 14 at the Coupure gardens, and I am allergic to bee stings.",
+        "My name is Jo and I am allergic to penicillin.",
         "I'm Noor, we've got two boys. We rent in Porto.\n\nWe bought a mill near Braga in May, "
         "and it has no roof yet.",
         "",

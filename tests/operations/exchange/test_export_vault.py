@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from oneiro_vault import answers
 from oneiro_vault.app import App
+from oneiro_vault.cli.commands.exchange import said
 from oneiro_vault.errors import DiskProblem, InvalidInput
-from oneiro_vault.operations.exchange.export_target import MANIFEST
+from oneiro_vault.operations.exchange.export_target import MANIFEST, opened
 from tests.operations.conftest import Call, stored
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -80,6 +83,37 @@ def test_nothing_private_goes_out(app: App, call: Call, root: Path, tmp_path: Pa
         assert b"I am." in everything
         assert b"hush" not in everything
         assert TOKEN[:12].encode() not in everything
+
+
+def test_nor_does_it_in_the_files_that_notes_show(
+    app: App, call: Call, root: Path, tmp_path: Path
+) -> None:
+    texts = {
+        "keys.csv": f"service,key\ngit,{TOKEN}\n".encode(),
+        "diary.txt": b"Here <private>hush, no</private> I am.",
+        "wide.txt": f"The token is {TOKEN}.".encode("utf-16"),
+        f"{TOKEN}.txt": b"The token is my name.",
+        "plain.csv": b"a,b\n1,2\n",
+        "picture.bin": b"\x89PNG\0\0\xff" + TOKEN.encode(),
+    }
+    for name, data in texts.items():
+        (root / name).write_bytes(data)
+    shows = "\n".join(f"![[{name}]]" for name in texts if TOKEN not in name)
+    (root / "shows.md").write_text(f"---\ntitle: Files\n---\nLook:\n{shows}\n![[{TOKEN}.txt]]\n")
+    app.house.reconcile()
+    for form in ("okf", "book", "jsonl"):
+        found = call("export", format=form, target=str(tmp_path / form))
+        assert (found["files_cut"], found["files_kept"], found["attachments"]) == (2, 1, 4)
+        out = content(tmp_path / form)
+        assert out["keys.csv"] == b"service,key\ngit,[secret removed]\n"
+        assert b"hush" not in out["diary.txt"]
+        assert "wide.txt" not in out
+        assert (out["plain.csv"], out["picture.bin"]) == (texts["plain.csv"], texts["picture.bin"])
+        assert not any(TOKEN in name for name in out)
+    again = app.call("export", {"format": "okf", "target": str(tmp_path / "okf")})
+    text = said(cast("answers.Exported", again))
+    assert "something private was taken out of 2 files that they show" in text
+    assert "1 file that they show stayed here" in text
 
 
 def test_what_no_export_made_stays(app: App, call: Call, root: Path, tmp_path: Path) -> None:
@@ -181,3 +215,59 @@ def test_a_pipe_and_a_damaged_zip_are_refused(call: Call, tmp_path: Path) -> Non
         with pytest.raises(InvalidInput):
             call("export", format="jsonl", target=str(target))
     assert place.read_bytes() == data
+
+
+@pytest.mark.parametrize("moment", ["before the first rename", "between", "after", "removing"])
+def test_what_a_killed_export_left_is_tidied(
+    app: App, call: Call, tmp_path: Path, moment: str
+) -> None:
+    stored(call, "The harbour is deep.")
+    place, folder = tmp_path / "out", tmp_path / "out" / "semantic"
+    call("export", format="okf", target=str(place))
+    new, old = tmp_path / ".out.0123abcd.new", tmp_path / ".out.0123abcd.old"
+    if moment == "before the first rename":
+        shutil.copytree(folder, new)
+        (tmp_path / ".out.0123abcd.new.part").write_bytes(b"{")
+    else:
+        shutil.copytree(place, new)
+        place.rename(old)
+    if moment in ("after", "removing"):
+        new.rename(place)
+    if moment == "removing":
+        shutil.rmtree(old / "semantic")
+    before = content(place if place.exists() else old)
+    with pytest.raises(InvalidInput):
+        call("export", format="okf", target=str(place), tag="nobody has it")
+    others = (".out.0123abcd.newer", ".out.mine.new", ".out2.0123abcd.new")
+    for name in others:
+        (tmp_path / name).write_text("mine")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        app.call("export", {"format": "okf", "target": str(place)}, interrupted)
+    assert content(place) == before
+    assert {path.name for path in tmp_path.iterdir()} == {"vault", "out", *others}
+    call("export", format="okf", target=str(place))
+
+
+def test_what_is_not_as_an_export_left_it_stays(app: App, call: Call, tmp_path: Path) -> None:
+    stored(call, "The harbour is deep.")
+    place, old = tmp_path / "out", tmp_path / ".out.0123abcd.old"
+    call("export", format="okf", target=str(place))
+    shutil.copytree(place, old)
+    (old / "mine.md").write_text("dear")
+    call("export", format="okf", target=str(place))
+    assert (old / "mine.md").read_text() == "dear"
+
+
+def test_an_export_takes_nothing_away_that_another_one_is_making(
+    app: App, call: Call, tmp_path: Path
+) -> None:
+    stored(call, "The harbour is deep.")
+    with opened(str(tmp_path / "out"), "okf", tmp_path / "vault") as target:
+        target.add("a.md", b"a")
+        call("export", format="okf", target=str(tmp_path / "out"))
+        shutil.rmtree(tmp_path / "out")
+    assert content(tmp_path / "out")["a.md"] == b"a"

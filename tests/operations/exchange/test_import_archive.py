@@ -17,6 +17,8 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import DiskProblem, InvalidInput, NotFound
+from oneiro_vault.judges.offline import OfflineJudge
+from oneiro_vault.operations.care import purge
 from oneiro_vault.operations.dream.scheduler import soon_due
 from oneiro_vault.operations.exchange import import_archive
 from oneiro_vault.settings.definitions import Settings
@@ -33,6 +35,7 @@ from tests.importers.exports import (
     zipped,
 )
 from tests.operations.conftest import Call, hits, stored
+from tests.operations.dream.support import dream, git, judged
 from tests.operations.remember.test_write import commits
 
 LONG: Sequence[tuple[str, str]] = (
@@ -173,10 +176,39 @@ def test_what_was_forgotten_stays_away_and_what_was_undone_may_come_again(
     assert found["conversations"]["new"] == 2
     assert snapshot(root) == before
     call("forget", id=episodes(root)[0].id)
-    grown = chat("c1", [*LONG, ("user", "I sold her.")], update_time=BEGAN + 10**6)
-    found = call("import_", path=export(tmp_path, grown, chat("c2", TALK), name="y.zip"))
+    found = call("import_", path=path)
     assert (found["conversations"]["forgotten"], found["conversations"]["known"]) == (1, 1)
     assert [one.session for one in episodes(root)] == ["c2"]
+
+
+def test_only_what_was_forgotten_of_a_conversation_stays_away(
+    tmp_path: Path, root: Path, call: Call
+) -> None:
+    call("import_", path=export(tmp_path, chat("c1", LONG)))
+    call("forget", id=episodes(root)[0].id)
+    grown = chat("c1", [*LONG, ("user", "I sold her.")], update_time=BEGAN + 10**6)
+    newer = export(tmp_path, grown, name="y.zip")
+    assert call("import_", path=newer, dry_run=True)["messages"] == 1
+    found = call("import_", path=newer)
+    assert (found["conversations"]["new"], found["messages"]) == (1, 1)
+    assert bodies(root) == ["User: I sold her.\n"]
+    assert call("import_", path=newer)["commits"] == []
+    call("forget", id=episodes(root)[0].id)
+    assert call("import_", path=newer)["conversations"]["forgotten"] == 1
+    assert bodies(root) == []
+
+
+def test_what_was_said_in_a_purged_episode_and_right_after_it_stays_away(
+    tmp_path: Path, root: Path, call: Call, app: App
+) -> None:
+    call("import_", path=export(tmp_path, chat("c1", TALK)))
+    purge.look(app.house, ids=[episodes(root)[0].id]).run()
+    edges = chain("c1", [*TALK, ("user", "She is blue.")])
+    later = message("late", "user", "I sold her.", BEGAN + 10**6)
+    edges.append(("late", edges[-1][0], later))
+    grown = chat("c1", TALK, mapping=tree(edges), current_node="late", update_time=BEGAN + 10**6)
+    call("import_", path=export(tmp_path, grown, name="y.zip"))
+    assert bodies(root) == ["User: I sold her.\n"]
 
 
 def test_what_is_private_or_secret_is_gone_before_it_is_written(
@@ -193,7 +225,7 @@ def test_what_is_private_or_secret_is_gone_before_it_is_written(
     assert b"4711" not in whole
     assert key.encode() not in whole
     assert b"stays here" in whole
-    assert found["reasons"] == [{"where": "Hidden", "why": "all of it is private"}]
+    assert found["reasons"] == [{"where": "Hidden", "why": "all of it is private", "taken": False}]
 
 
 def test_lines_that_look_like_speakers_or_conflicts_are_nobodys(
@@ -320,6 +352,37 @@ def test_what_comes_again_after_an_undo_is_not_taken_for_forgotten(
     assert call("import_", path=path)["conversations"]["forgotten"] == 1
 
 
+def test_what_comes_again_after_an_undo_becomes_facts_again(
+    tmp_path: Path, call: Call, app: App
+) -> None:
+    judged(app, OfflineJudge())
+    told = chat("c1", [("user", "My sister Ana lives in Porto and works as a nurse.")])
+    path = export(tmp_path, told)
+    facts = []
+    for _ in range(3):
+        call("import_", path=path)
+        dream(app, "encode")
+        facts.append([row["title"] for row in call("list", type="semantic")["results"]])
+        undone = call("undo", source="import:chatgpt")
+        assert call("list")["results"] == []
+    call("undo", commit=undone["commit"])
+    dream(app, "encode")  # as it was before: nothing is made a second time
+    facts.append([row["title"] for row in call("list", type="semantic")["results"]])
+    assert facts[0]
+    assert facts[1:] == [facts[0]] * 3
+
+
+def test_a_fact_that_was_taken_back_alone_stays_away(tmp_path: Path, call: Call, app: App) -> None:
+    judged(app, OfflineJudge())
+    told = chat("c1", [("user", "My sister Ana lives in Porto and works as a nurse.")])
+    call("import_", path=export(tmp_path, told))
+    run = dream(app, "encode")
+    for one in reversed(run["decisions"]):
+        call("undo", commit=one["commit"])
+    dream(app, "encode")
+    assert call("list", type="semantic")["results"] == []
+
+
 def test_an_import_that_nobody_waits_for_ends_and_goes_on_later(
     tmp_path: Path, root: Path, app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -357,3 +420,61 @@ def test_a_full_disk_in_the_middle_says_what_is_here(
             app.call("import_", {"path": path}, fills)
     assert "What came before is in the vault" in caught.value.kept
     assert len(episodes(root)) >= 3
+
+
+PEOPLE = (
+    "My daughter Mia was born in Ghent in 2019.",
+    "My brother Pavel is a baker and lives next door.",
+    "My mother Ilse has a house by the sea.",
+)
+
+
+def told(call: Call) -> str:
+    return str(call("orient", n=0)["text"])
+
+
+def test_what_was_forgotten_never_comes_back_into_the_orientation_by_an_undo(
+    tmp_path: Path, root: Path, call: Call, app: App
+) -> None:
+    judged(app, OfflineJudge())
+    for number, words in enumerate(PEOPLE[:2]):
+        call("capture", text=f"User: {words}", kind="session", session=f"s{number}", client="codex")
+    dream(app, "encode", "distil")
+    assert all(words in told(call) for words in PEOPLE[:2])
+    call("import_", path=export(tmp_path, chat("c1", [("user", PEOPLE[2])])))
+    dream(app, "encode", "distil")
+    assert PEOPLE[2] in told(call)
+    (mia,) = (row for row in call("list", type="semantic")["results"] if "Mia" in row["title"])
+    call("forget", id=mia["id"])
+    dream(app, "distil")
+    assert "Mia" not in told(call)
+    call("undo", source="import:chatgpt")
+    assert "Mia" not in told(call)
+    assert PEOPLE[1] in told(call)
+    assert PEOPLE[2] not in told(call)
+    (block,) = call("list", type="orientation")["results"]
+    kept = memories.parse(block["path"], (root / block["path"]).read_bytes())
+    assert mia["id"] not in kept.derived_from
+    assert "Mia" not in kept.description
+    dream(app, "distil")
+    assert told(call).count("the person said") == 1
+
+
+def test_a_block_in_other_words_sleeps_when_an_undo_brings_back_what_was_forgotten(
+    root: Path, call: Call, app: App
+) -> None:
+    ident = stored(call, "The boat Petrel lies in Falmouth.")
+    place = root / "orientation" / "boat.md"
+    place.parent.mkdir(exist_ok=True)
+    for words in ("Sails from Falmouth.", "Sails."):
+        place.write_text(
+            f"---\nid: 0123456789ab\ntype: orientation\nsource: dream\ntrust: model\n"
+            f"derived_from: [{ident}]\n---\n{words}\n"
+        )
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", words)
+    call("orient")
+    call("forget", id=ident)
+    call("undo", commit=git(root, "log", "--format=%H", "--grep=^Sails.$").strip())
+    assert "Falmouth" in place.read_text()
+    assert "Falmouth" not in told(call)

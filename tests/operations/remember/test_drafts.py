@@ -3,6 +3,8 @@ refused by name."""
 
 from __future__ import annotations
 
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -291,3 +293,41 @@ def test_a_forgotten_entity_comes_back_beside_one_that_has_its_name(root: Path, 
     assert back["path"] == f"entities/Peter-{ident}.md"
     assert (root / back["path"]).read_bytes() == before
     assert clean(root)
+
+
+@pytest.mark.parametrize("when", ["next year", "2031-03-05", "in 3 days", "in an hour"])
+@pytest.mark.parametrize("key", ["created", "timestamp"])
+def test_no_memory_is_of_a_day_to_come(
+    root: Path, call: Call, app: App, key: str, when: str
+) -> None:
+    before = commits(root)
+    given = after(app, 3600) if when == "in an hour" else when
+    for actor in ("user", "model"):
+        with pytest.raises(InvalidInput, match=f"`{key}` says when it was learned") as caught:
+            call("remember", items=[{"text": "We moved.", key: given}], actor=actor)
+        assert "valid_from" in (caught.value.hint or "")
+    assert commits(root) == before
+
+
+def after(app: App, seconds: float) -> str:
+    return datetime.fromtimestamp(app.house.clock() + seconds, UTC).isoformat()
+
+
+def test_a_clock_may_be_ahead_a_little_and_today_has_come(
+    root: Path, call: Call, app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note(root, call, "We moved.", created=after(app, 240))
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    time.tzset()
+    today = datetime.fromtimestamp(app.house.clock()).astimezone().date().isoformat()
+    assert note(root, call, "It rains.", created=today).created[:10] == today
+    monkeypatch.undo()
+    time.tzset()
+    made = note(root, call, "The new rate.", valid_from="2031-03-05", valid_until="2032-01-01")
+    assert made.valid_from.startswith("2031-03-05")
+
+
+def test_a_conversation_of_a_clock_ahead_is_of_now(root: Path, call: Call) -> None:
+    found = call("capture", text="User: We moved to Porto.", kind="session", when="2031-03-05")
+    made = memory.parse(found["path"], (root / found["path"]).read_bytes())
+    assert not made.created.startswith("2031")
