@@ -372,6 +372,11 @@ def fingerprint(type_: str, title: str, body: str) -> str:
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
+def named(name: str) -> str:
+    """The same for a name or a title alone, however its case and accents are written."""
+    return fingerprint("", fold(name), "")
+
+
 def trust_of(source: str) -> str:
     """A person's own (also a note that names no source) `user`, the model's and the loops' `model`,
     everything captured or imported `external`."""

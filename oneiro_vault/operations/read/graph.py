@@ -58,7 +58,8 @@ def graph(
         raise InvalidInput(f"depth is from 1 to {DEEPEST}, limit from 1 to {MOST}")
     with opened(house, as_of) as view:
         statuses = (*EVER, "archived") if ever else LIVE
-        found = Graph(view.index, StatedBy(statuses, "" if ever else dates.iso(view.known.now)))
+        speaking = StatedBy(statuses, "" if ever else dates.iso(view.known.now))
+        found = Graph(view.index, speaking, house.forgotten())
         start = _one(view, found, name)
         if to is None:
             walk = found.walk(start, steps, limit, wanted(asked))

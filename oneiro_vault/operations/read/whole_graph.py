@@ -4,7 +4,7 @@ is drawn, and how much of it there is."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -80,7 +80,7 @@ def whole_graph(
     after = _day(as_of_view.span(house, until)[1] if until else None, "~")
     with opened(house, as_of) as view:
         drawn = house.drawn = house.drawn or Drawn(house)
-        whole = _whole(drawn, view, ever)
+        whole = _whole(drawn, view, ever, house.forgotten())
         living = not ever and not view.past
         at = drawn.places.of(whole.refs, whole.edges, wait, living)
         kept = _kept(
@@ -102,21 +102,22 @@ def _day(moment: float | None, otherwise: str) -> str:
     return otherwise if moment is None else dates.iso(moment)[:10]
 
 
-def _whole(drawn: Drawn, view: View, ever: bool) -> Whole:
+def _whole(drawn: Drawn, view: View, ever: bool, forgotten: Collection[str]) -> Whole:
     now = dates.iso(view.known.now)
     # by the hour: what a note says ends by the clock
     key = (view.index.state(), view.past, ever, now[:13])
     found = drawn.wholes.get(key)
     if found is None:
-        found = _read(view, StatedBy((*EVER, "archived") if ever else LIVE, "" if ever else now))
+        speaking = StatedBy((*EVER, "archived") if ever else LIVE, "" if ever else now)
+        found = _read(view, speaking, forgotten)
         drawn.wholes = {**dict([*drawn.wholes.items()][1 - _KEPT :]), key: found}
     return found
 
 
-def _read(view: View, speaking: StatedBy) -> Whole:
+def _read(view: View, speaking: StatedBy, forgotten: Collection[str]) -> Whole:
     notes = [one for one in view.index.nodes(speaking.statuses) if one.type != REPORT]
     number: dict[Ref, int] = {one.key: at for at, one in enumerate(notes)}
-    ties = Graph(view.index, speaking).around([one.key for one in notes])
+    ties = Graph(view.index, speaking, forgotten).around([one.key for one in notes])
     by: dict[str, int] = {}
     for tie in ties:
         for end in (tie.source, tie.target):

@@ -123,28 +123,39 @@ class Opened:
 
 @dataclass
 class Windows:
-    """Opens windows on a box's page; `more` as `Browser.new_context` takes it."""
+    """Opens windows on a box's page; `more` as `Browser.new_context` takes it. Who came in by a link
+    once has the cookie in every further window: `known`, by vault."""
 
     browser: Browser
+    known: dict[Path, tuple[str, Any]]
     made: list[BrowserContext] = field(default_factory=list)
 
     def __call__(self, box: Box, path: str = "/ui/", **more: Any) -> Opened:
-        context = self.browser.new_context(**more)
+        base, state = self.known.get(box.vault, ("", None))
+        context = self.browser.new_context(storage_state=state, **more)
         self.made.append(context)
         found = Opened(context.new_page())
         found.watch()
-        base, code = link(box)
-        found.page.goto(f"{base}/ui/login#{code}")
-        found.page.wait_for_url(f"{base}/ui/")
-        if path != "/ui/":
+        if not base:
+            base, code = link(box)
+            found.page.goto(f"{base}/ui/login#{code}")
+            found.page.wait_for_url(f"{base}/ui/")
+            self.known[box.vault] = (base, context.storage_state())
+        if path != "/ui/" or state:
             found.page.goto(base + path)
         return found
 
 
+@pytest.fixture(scope="session")
+def known() -> dict[Path, tuple[str, Any]]:
+    """(address of the page, cookies) of each vault whose page was opened."""
+    return {}
+
+
 @pytest.fixture
-def window(chromium: Browser) -> Iterator[Windows]:
+def window(chromium: Browser, known: dict[Path, tuple[str, Any]]) -> Iterator[Windows]:
     """`window(box, "/ui/search")`; closed at the end of the test."""
-    found = Windows(chromium)
+    found = Windows(chromium, known)
     yield found
     for context in found.made:
         context.close()
