@@ -275,6 +275,7 @@ def _written(value: object) -> str:
     raise ValueError
 
 
+@lru_cache(maxsize=16_384)  # of every row that is weighed, of each question anew
 def epoch(text: str) -> float | None:
     """Epoch seconds of a date as `moment` reads it, None when it is none."""
     normal = moment(text)
