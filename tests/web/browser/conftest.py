@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests import years
 from tests.box import Box
@@ -26,6 +26,7 @@ PROGRAM = os.environ.get("ONEIRO_CHROMIUM") or shutil.which("chromium") or ""
 PICTURES = Path(__file__).parents[3] / ".screenshots"
 """Kept after a run, to be looked at."""
 MEMORIES = 5_000
+expect.set_options(timeout=20_000)  # the machine may be shared; what is there is seen at once
 PHONE: dict[str, Any] = {"viewport": {"width": 360, "height": 780}, "has_touch": True}
 LOOKS: dict[str, dict[str, Any]] = {
     "light": {"color_scheme": "light"},
