@@ -7,6 +7,7 @@ states `- works_for [[WOBS]]` states it of the person.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
@@ -18,6 +19,8 @@ from oneiro_vault.index.keyword.edge_rows import ABOUT, UNTYPED, Bearer, Stated,
 from oneiro_vault.index.keyword.queries import Answers, Bearers
 
 Ref: TypeAlias = int | str
+_ID: Final = re.compile(r"[0-9a-hjkmnp-tv-z]{12}")
+"""The id of a note, which is nobody's name, where one is expected or a digit is in it."""
 WIDEST: Final = 5_000
 """Nodes that one step of a search for a way goes on from; beyond them the nearest are not looked
 for."""
@@ -158,11 +161,18 @@ class Graph:
         return self._index.bearers(names, self._speaking)
 
     def _dangling(self, tie: Tie) -> bool:
-        """Is it only a link to a note that is gone? What is said about a name is said still."""
+        """Is it only a link to a note that is gone, or not looked at, as what was replaced? What is
+        said about a name is said still."""
         if tie.relation == ABOUT or tie.relation not in UNTYPED:
             return False
         ends = [end for end in (tie.source, tie.target) if isinstance(end, str)]
-        return any(end in self._forgotten or named(end) in self._forgotten for end in ends)
+        return any(self._gone(end, tie.relation) for end in ends)
+
+    def _gone(self, end: str, relation: str) -> bool:
+        written = relation in ("mentions", "mentioned_in") and end.isalpha()
+        if _ID.fullmatch(end) and not written:
+            return True
+        return end in self._forgotten or named(end) in self._forgotten
 
     def _source(self, one: Stated, about: Mapping[int, Ref]) -> Ref:
         """The note, or for a typed relation the one whom it is about."""

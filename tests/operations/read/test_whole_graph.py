@@ -160,5 +160,8 @@ def test_what_was_forgotten_is_no_name(call: Call) -> None:
     found = call("whole_graph")
     assert set(found["names"]) == {"See [[The lighthouse plan]].", "Mara"}, "one is about her still"
     assert [one["name"] for one in call("graph", name=told)["nodes"]][1:] == ["Mara"]
+    new = call("correct", id=told, text="See the other plan.")["id"]
+    found = call("whole_graph")
+    assert set(found["refs"]) == {new, "name:mara"}, "what it replaced is no name either"
     call("restore", id=plan)
-    assert "The lighthouse plan" in call("whole_graph")["names"]
+    assert "The lighthouse plan" in call("whole_graph", ever=True)["names"]

@@ -8,10 +8,19 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.box import Box
+from tests.box import Box, eventually
 from tests.web.browser.conftest import LOOKS, MEMORIES, PHONE, Opened, Windows
 
 pytestmark = pytest.mark.browser
+
+
+NOTED = """window.written = [];
+const draws = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+  const half = this.measureText(text).width / 2;
+  window.written.push([text, x - half, x + half]);
+  draws.call(this, text, x, y);
+};"""
 
 
 def drawn(opened: Opened, seconds: float = 30) -> Page:
@@ -81,6 +90,23 @@ def test_a_finger_chooses_and_two_zoom(box: Box, window: Windows) -> None:
     canvas.tap(position={"x": x, "y": y})
     expect(page.locator("#chosen h2")).to_be_visible()
     assert opened.complaints == []
+
+
+def test_every_name_is_read_whole_on_a_phone(box: Box, window: Windows) -> None:
+    opened = window(box, **PHONE)
+    opened.page.add_init_script(NOTED)
+    opened.page.goto(opened.page.url + "graph?show=all")
+    page = drawn(opened)
+    point(page)
+    expect(page.locator("#chosen h2")).to_be_visible()
+    for _ in range(6):  # memories are named closer by
+        page.locator("#canvas").press("+")
+    eventually(lambda: len(page.evaluate("window.written")) > 20, 10)
+    names = page.evaluate("window.written")
+    width = page.locator("#canvas").evaluate("one => one.clientWidth")
+    assert [name for name, left, right in names if left < 0 or right > width] == []
+    assert [name for name, _, _ in names if re.fullmatch(r"[0-9a-z]{12}", name)] == [], "no ids"
+    opened.picture("graph-close-phone")
 
 
 def test_a_note_written_meanwhile_appears(box: Box, window: Windows) -> None:
