@@ -32,7 +32,6 @@ LOOKS: dict[str, dict[str, Any]] = {
     "light": {"color_scheme": "light"},
     "dark": {"color_scheme": "dark"},
     "phone": {"color_scheme": "light", **PHONE},
-    "phone-dark": {"color_scheme": "dark", **PHONE},
 }
 
 

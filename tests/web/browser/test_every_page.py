@@ -10,11 +10,12 @@ from axe_playwright_python.sync_playwright import Axe
 
 from tests.box import Box
 from tests.conftest import sealed
-from tests.web.browser.conftest import LOOKS, Windows
+from tests.web.browser.conftest import LOOKS, PHONE, Windows
 from tests.web.hostile import MARK, addresses, filled
 
 pytestmark = pytest.mark.browser
 
+EVERY = LOOKS | {"phone-dark": {"color_scheme": "dark", **PHONE}}
 NO_PAGES = ("/ui/picture/", "/ui/go", "/ui/graph/data")
 """What answers something else than a page."""
 PARTS = ("/changed", "/ui/wake/prompt")
@@ -49,10 +50,10 @@ def shown(values: dict[str, str]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", EVERY)
 def test_accessible(full: tuple[Box, dict[str, str]], window: Windows, look: str) -> None:
     box, values = full
-    opened = window(box, **LOOKS[look], reduced_motion="reduce")
+    opened = window(box, **EVERY[look], reduced_motion="reduce")
     base = opened.page.url.partition("/ui/")[0]
     faults = []
     for path in (*shown(values), "/ui/search?q=mast", "/ui/nowhere"):
@@ -62,7 +63,7 @@ def test_accessible(full: tuple[Box, dict[str, str]], window: Windows, look: str
             f"{path}: {one['id']}: {one['nodes'][0]['html'][:160]}"
             for one in found.response["violations"]
         ]
-        if "viewport" in LOOKS[look]:
+        if "viewport" in EVERY[look]:
             wide = opened.page.evaluate("document.documentElement.scrollWidth")
             faults += [f"{path}: {wide} pixels wide"] if wide > 360 else []
         name = path.strip("/").replace("/", "-").partition("?")[0].replace(values["id"], "id")
