@@ -275,6 +275,7 @@ def _written(value: object) -> str:
     raise ValueError
 
 
+@lru_cache(maxsize=16_384)  # of every row that is weighed, of each question anew
 def epoch(text: str) -> float | None:
     """Epoch seconds of a date as `moment` reads it, None when it is none."""
     normal = moment(text)
@@ -370,6 +371,11 @@ def fingerprint(type_: str, title: str, body: str) -> str:
     """32 hex characters, equal for the same words under the same title and type."""
     parts = (type_.strip().lower(), " ".join(title.split()), body.replace("\r\n", "\n").strip())
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def named(name: str) -> str:
+    """The same for a name or a title alone, however its case and accents are written."""
+    return fingerprint("", fold(name), "")
 
 
 def trust_of(source: str) -> str:

@@ -31,6 +31,19 @@ turns."""
 _OF_MEANING = ("vector", "vector in context")
 _OF_WORDS = ("words", "words in context", "words of the whole")
 _NEUTRAL = 0.5
+_CALLED: Mapping[str, str] = {
+    "vector": "meaning", "vector in context": "meaning of what stands around it",
+    "vector of its question": "meaning of the question it answered", "words": "words",
+    "words in context": "words around it", "words of the whole": "words of the whole conversation",
+    "words of its question": "words of the question it answered",
+    "name": "names in the question", "date": "a date in the question", "recency": "how new it is",
+    "frequency": "how often it was used", "strength": "how much of it is left",
+    "its capture": "the conversation it comes from", "its date": "it says what holds now",
+    "a capture": "it is a conversation",
+}  # fmt: skip
+"""The parts of a score in a reader's words."""
+_SEEN = 0.005
+"""A part of less shows as nothing."""
 
 
 @dataclass(frozen=True)
@@ -423,3 +436,10 @@ def _on_scale_of(scale: Array, array: Array, missing: float = 0.0) -> Array:
         else np.where(np.isnan(array), np.nan, 0.0)
     )
     return _filled(scaled, missing)
+
+
+def told(parts: Mapping[str, float]) -> list[tuple[str, str, float]]:
+    """What a score is made of, the largest first: a part's name, what a reader calls it, and what
+    it adds."""
+    seen = [(name, float(value)) for name, value in parts.items() if abs(value) >= _SEEN]
+    return [(one, _CALLED.get(one, one), value) for one, value in sorted(seen, key=lambda s: -s[1])]

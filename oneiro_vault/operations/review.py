@@ -30,6 +30,7 @@ from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.git.staging_area import Entry as File
 from oneiro_vault.vault.history import proposal_branches
 from oneiro_vault.vault.history.proposal_branches import Open
+from oneiro_vault.vault.secrets.secret_scan import REMOVED
 
 _KEPT: Final = "Nothing was changed."
 _SHORTEST: Final = 4
@@ -40,7 +41,7 @@ _LEFT_OUT: Final = "left out when its branch was merged"
 
 def review(house: House, branch: str | None = None) -> answers.Review:
     """The proposals that wait, of all branches or of one: what, why, and what would change, word by
-    word."""
+    word, without secrets (what is accepted is what was proposed, whole)."""
     found = [one for one in proposals.waiting(house) if branch in (None, one.branch.name)]
     rows = [_row(house, one) for one in found]
     names = list(dict.fromkeys(one.branch.name for one in found))
@@ -62,8 +63,8 @@ def _row(house: House, one: Proposal) -> answers.Proposal:
     )
     return {
         "id": one.id, "branch": one.branch.name, "commit": entry.commit, "op": entry.op,
-        "loop": entry.loop, "title": entry.title,
-        "reason": entry.reason, "judge": entry.judge, "run": entry.run,
+        "loop": entry.loop, "title": house.vault.secrets.cleaned(entry.title),
+        "reason": house.vault.secrets.cleaned(entry.reason), "judge": entry.judge, "run": entry.run,
         "memories": list(entry.memories),
         "stale": proposals.stale(house, one) or next(filter(None, forged), None),
         "changes": changes, "editable": texts[0]["path"] if texts else None,
@@ -71,7 +72,9 @@ def _row(house: House, one: Proposal) -> answers.Proposal:
 
 
 def _change(house: House, path: str, *sides: File | None) -> answers.ProposedChange:
-    before, after = (house.vault.repo.data(side.blob) if side else None for side in sides)
+    data = (house.vault.repo.data(side.blob) if side else None for side in sides)
+    veiled = house.vault.secrets.shown
+    before, after = (veiled(one) if one is not None else None for one in data)
     return note_change.change(path, before, after)
 
 
@@ -137,6 +140,8 @@ def _accept(house: House, one: Proposal, words: Mapping[str, str], actor: str) -
         assert after is not None
         data = repo.data(after.blob)
         if path in words:
+            if REMOVED in words[path] and house.vault.secrets.shown(data) != data:
+                raise _hidden(path)
             data = _edited(path, data, words[path])
         if before is None and (why := _forged(path, data)):
             raise StaleMemory(why, kept=_KEPT, hint="Edit it, or reject it.")
@@ -158,6 +163,14 @@ def _accept(house: House, one: Proposal, words: Mapping[str, str], actor: str) -
     receipt = house.vault.apply(changes, operation, check=check)
     house.refresh([change.path for change in changes])
     return receipt.commit
+
+
+def _hidden(path: str) -> InvalidInput:
+    return InvalidInput(
+        f"{shown(path)} holds what looks like a secret, and these words have only its place",
+        kept=_KEPT,
+        hint=f"Accept it as it is and change it in an editor; or say it without `{REMOVED}`.",
+    )
 
 
 def _edited(path: str, proposed_: bytes, text: str) -> bytes:

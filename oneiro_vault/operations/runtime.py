@@ -456,7 +456,8 @@ class House:
                 if kind in ("use", DOUBT):
                     found.setdefault(ident, Use()).heard(event)
                 elif kind == "tombstone":
-                    gone |= dict.fromkeys(filter(None, (ident, str(event.get("words", "")))), event)
+                    marks = (ident, *(str(event.get(name, "")) for name in ("words", "called")))
+                    gone |= dict.fromkeys(filter(None, marks), event)
                 elif kind == "purge":
                     gone |= dict.fromkeys(
                         filter(None, (ident, *map(str, event.get("words", ())))), event
@@ -467,8 +468,8 @@ class House:
         return self._uses
 
     def forgotten(self) -> Mapping[str, Mapping[str, Any]]:
-        """Id, and fingerprint of the words (`core.memory.fingerprint`), of everything that was
-        forgotten -> its tombstone."""
+        """Id, and fingerprints of the words and of the title (`core.memory.fingerprint`, `named`),
+        of everything that was forgotten -> its tombstone."""
         self.uses()
         return self._forgotten
 

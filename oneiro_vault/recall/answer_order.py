@@ -96,13 +96,17 @@ def leading(
     moved: dict[str, str] = {}
     some = [one for one in order if rows[one].type in LASTS][:MOST]
     blocks = [one for one in order if rows[one].type == BLOCK]
+    ranks = {one: _rank(rows[one], now) for one in some}
     for older in some:
         made = [one for one in blocks if older in rows[one].derived_from]
         own, place = found.index(older), min(map(found.index, (older, *made)))
         sure = {
             one: same(rows[older], rows[one], max(1, at - own))
             for at, one in enumerate(found)
-            if at > place and one in some and _replaces(rows[one], rows[older], now)
+            if at > place
+            and one in ranks
+            and ranks[one] < ranks[older]
+            and _comparable(rows[older], rows[one])
         }
         newer = max(sure, key=lambda one: sure[one], default="")
         if newer and sure[newer] >= 0:
@@ -112,12 +116,8 @@ def leading(
     return found, moved
 
 
-def _replaces(one: Row, other: Row, now: float) -> bool:
-    """May the first, by when it holds and was written and who said it, go before the second?"""
-    return _rank(one, now) < _rank(other, now) and _comparable(other, one)
-
-
 def _comparable(one: Row, other: Row) -> bool:
+    """May the newer of them, by when it was written and who said it, go before the other?"""
     older, newer = sorted((one, other), key=lambda row: row.when or 0.0)
     if newer.trust == "external" and not no_weaker(newer.trust, older.trust):
         return False  # what comes from outside, however new, goes before nobody's words

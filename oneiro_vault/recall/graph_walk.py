@@ -7,17 +7,20 @@ states `- works_for [[WOBS]]` states it of the person.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from oneiro_vault.core.markdown.taxonomy import CATEGORY, inverse
-from oneiro_vault.core.memory import ENTITY
+from oneiro_vault.core.memory import ENTITY, named
 from oneiro_vault.core.text.query import spellings
 from oneiro_vault.index.keyword.edge_rows import ABOUT, UNTYPED, Bearer, Stated, StatedBy
 from oneiro_vault.index.keyword.queries import Answers, Bearers
 
 Ref: TypeAlias = int | str
+_ID: Final = re.compile(r"[0-9a-hjkmnp-tv-z]{12}")
+"""The id of a note, which is nobody's name, where one is expected or a digit is in it."""
 WIDEST: Final = 5_000
 """Nodes that one step of a search for a way goes on from; beyond them the nearest are not looked
 for."""
@@ -52,11 +55,15 @@ def wanted(relations: Iterable[str]) -> frozenset[str]:
 
 
 class Graph:
-    """The edges of one index, as those notes state them that `speaking` lets speak."""
+    """The edges of one index, as those notes state them that `speaking` lets speak; links to what
+    was `forgotten` (ids, and titles as `core.memory.named`) lead nowhere."""
 
-    def __init__(self, index: Answers, speaking: StatedBy) -> None:
+    def __init__(
+        self, index: Answers, speaking: StatedBy, forgotten: Collection[str] = frozenset()
+    ) -> None:
         self._index = index
         self._speaking = speaking
+        self._forgotten = forgotten
 
     def meant(self, name: str) -> list[Ref]:
         """What a name as a person writes it may mean: one node, or several entities to ask
@@ -145,12 +152,27 @@ class Graph:
             for tie in ties
             if tie.source != tie.target
             and (tie.source in near or tie.target in near)
+            and not self._dangling(tie)
             and (not relations or tie.relation in relations)
         }
 
     def bearers(self, names: Collection[str]) -> Bearers:
         """Folded name -> the notes that go by it."""
         return self._index.bearers(names, self._speaking)
+
+    def _dangling(self, tie: Tie) -> bool:
+        """Is it only a link to a note that is gone, or not looked at, as what was replaced? What is
+        said about a name is said still."""
+        if tie.relation == ABOUT or tie.relation not in UNTYPED:
+            return False
+        ends = [end for end in (tie.source, tie.target) if isinstance(end, str)]
+        return any(self._gone(end, tie.relation) for end in ends)
+
+    def _gone(self, end: str, relation: str) -> bool:
+        written = relation in ("mentions", "mentioned_in") and end.isalpha()
+        if _ID.fullmatch(end) and not written:
+            return True
+        return end in self._forgotten or named(end) in self._forgotten
 
     def _source(self, one: Stated, about: Mapping[int, Ref]) -> Ref:
         """The note, or for a typed relation the one whom it is about."""

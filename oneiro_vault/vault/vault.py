@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from oneiro_vault.core.memory import named
 from oneiro_vault.core.tree_diff import Refused
 from oneiro_vault.errors import (
     Brake,
@@ -383,13 +384,14 @@ class Vault:
         words = edits.words_of(
             path, data
         )  # so that reading the same file of memories again does not bring it back
+        marks = {"words": words, "called": named(title) if title else ""}
         tombstone = ledger.make(
             "tombstone",
             memory,
             self.clock(),
             sha256=base,
             actor=actor,
-            **({"words": words} if words else {}),
+            **{name: mark for name, mark in marks.items() if mark},
         )
         operation = Operation("forget", title, actor, (memory,) if memory else (), reason)
         return self.apply([Remove(path, base)], operation, events=[tombstone])

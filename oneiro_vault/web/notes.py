@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -80,10 +80,16 @@ def words_html(text: str, words: Sequence[str] = (), language: str = "") -> Mark
     if not words:
         return escape(line)
     found, at = Markup(), 0
-    for start, end in _apart(spot for spot, _ in Finder(words, language).spots(line)):
+    for start, end in _apart(spot for spot, _ in _finder(tuple(words), language).spots(line)):
         found += escape(line[at:start]) + Markup("<mark>{}</mark>").format(line[start:end])
         at = end
     return found + escape(line[at:])
+
+
+@lru_cache(maxsize=16)
+def _finder(words: tuple[str, ...], language: str) -> Finder:
+    """Of one question for all rows of its answer."""
+    return Finder(words, language)
 
 
 def _apart(spots: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:

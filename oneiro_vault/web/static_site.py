@@ -20,8 +20,8 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.markdown.quoting import without_comments
 from oneiro_vault.core.memory import Memory
-from oneiro_vault.core.text import snippet
 from oneiro_vault.web import notes, templating
 from oneiro_vault.web.views import wording
 from oneiro_vault.web.views.wording import colour
@@ -220,8 +220,13 @@ def _index(book: Book) -> str:
 
 
 def _brief(known: Memory) -> str:
-    words = " ".join((*known.tags, snippet.plain(known.body[: 4 * _SAID])))
-    return " ".join(words.split())[:_SAID]
+    """How it begins, as its reader sees it, and its tags."""
+    begins = without_comments(known.body[: 4 * _SAID])
+    begins = begins.removeprefix(f"# {known.title}")
+    words = str(notes.body_html(begins).striptags())
+    if len(words) > _SAID:
+        words = words[:_SAID].rpartition(" ")[0] + " …"
+    return " ".join(filter(None, (words, *(f"#{tag}" for tag in known.tags))))
 
 
 def _file(name: str) -> str:

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from oneiro_vault.web.guard import STATIC
+from oneiro_vault.web.notes import address as address_of
 from oneiro_vault.web.notes import body_html
 from oneiro_vault.web.views import wording
 
@@ -77,6 +78,18 @@ def plain(title: str) -> str:
     return _LINK.sub(lambda link: link[2] or link[1], title).replace("[[", "")
 
 
+def linked(text: str, source: str = "") -> Markup:
+    """A line in which wiki links lead where they would in the note with the id `source`."""
+    parts, at = Markup(), 0
+    for link in _LINK.finditer(text):
+        shown = Markup('<a href="{}">{}</a>').format(
+            address_of(link[1], source), link[2] or link[1]
+        )
+        parts += escape(text[at : link.start()]) + shown
+        at = link.end()
+    return parts + escape(text[at:])
+
+
 def ids(text: object) -> Markup:
     """Text in which the ids of memories lead to them, each short."""
     parts = ID.split(str(text))
@@ -105,7 +118,7 @@ def environment() -> Environment:
     )
     made.filters["note"] = body_html
     made.filters |= {"moment": moment, "count": count, "plain": plain, "ids": ids, "cost": cost}
-    made.filters |= {"called": wording.called, "colour": wording.colour}
+    made.filters |= {"linked": linked, "called": wording.called, "colour": wording.colour}
     made.filters |= {"stands": wording.stands, "judged": wording.judged}
     made.globals |= {"asset": address, "wording": wording}
     return made

@@ -25,12 +25,12 @@ Calls = tuple[tuple[str, Mapping[str, Any]], ...]
 
 
 def run(scale: int) -> Iterator[Row]:
-    """`scale` memories, embedded by the model that needs none: both sides use the same vectors."""
+    """`scale` memories, embedded by the real model, which stays loaded: somebody is typing."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "vault"
         init_vault(root)
         write_notes(root, scale, words=60)
-        env = environment(Path(folder)) | {"ONEIRO_EMBED_MODEL": "hash"}
+        env = environment(Path(folder)) | {"ONEIRO_EMBED_IDLE": "600"}
         try:
             command(env, root, "recall", "kaba")
             settle(env, root)

@@ -525,6 +525,25 @@ def test_every_word_of_a_change_is_shown_as_it_is(app: App, root: Path, place: P
     assert change["words"].endswith(f"[-{words}-] {{+Short.+}}")
 
 
+def test_secrets_are_shown_to_nobody_and_accepted_as_they_are(
+    app: App, root: Path, place: Path
+) -> None:
+    body = "The safe, password: " + "hunter2hunter2XY9"
+    (place / "a.md").write_text(note_of(1, body))
+    git(place, "add", "-A")
+    git(place, "commit", "-qm", "by hand")
+    git(root, "merge", "-q", "dream/2026-01-02")
+    app.house.reconcile()
+    ident = decide(place, 1, {"a.md": note_of(1, f"{body} is in the hall.")})
+    row = next(row for row in open_(app) if row["id"] == ident)
+    assert "hunter2" not in str(row)
+    assert "[secret removed]" in row["changes"][0]["text"]
+    with pytest.raises(InvalidInput, match="only its place"):
+        app.call("review_accept", {"ids": [ident], "edited": {"a.md": row["changes"][0]["text"]}})
+    app.call("review_accept", {"ids": [ident]})
+    assert (root / "a.md").read_text() == note_of(1, f"{body} is in the hall.")
+
+
 def test_what_fails_after_others_were_accepted_is_told_beside_them(
     app: App, root: Path, place: Path
 ) -> None:

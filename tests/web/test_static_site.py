@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import pytest
 
 from oneiro_vault.app import App, init_vault
+from oneiro_vault.core.memory import Memory
 from oneiro_vault.web import static_site
 from oneiro_vault.web.static_site import MOST, Dot, picture
 from tests.operations.conftest import QUICK, stored
@@ -119,6 +120,14 @@ def test_the_search_knows_all_of_them(site: Files) -> None:
     assert len(rows) == 5
     assert {row[1] for row in rows} >= {"Crew", "Peter Novak"}
     assert all(f"m/{row[0]}.html" in site for row in rows)
+
+
+def test_what_the_search_shows_is_no_markdown() -> None:
+    body = "# Crew\n\n**Ana** and [[Bo|him]] <!-- aside -->\n\n- [x] told\n\n|a|b|\n|-|-|\n|1|2|\n"
+    shown = static_site._brief(Memory("a.md", title="Crew", body=body, tags=("boat",)))
+    assert shown == "Ana and him ☑ told a b 1 2 #boat"
+    shown = static_site._brief(Memory("a.md", body="word " * 200))
+    assert (shown[-6:], len(shown) < 290) == ("word …", True)
 
 
 def test_the_graph_shows_the_most_linked_ones_the_same_way_each_time() -> None:

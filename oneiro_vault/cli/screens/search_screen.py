@@ -21,6 +21,7 @@ from oneiro_vault.cli.output import cut, line, safe
 from oneiro_vault.cli.screens import key_table
 from oneiro_vault.cli.screens.base import Letter, Line, Place, Rows, Told, drawn, styled, wrong
 from oneiro_vault.cli.screens.key_table import Key
+from oneiro_vault.core import ranking
 from oneiro_vault.errors import OneiroError
 
 _ROWS = 30
@@ -213,7 +214,9 @@ class SearchScreen(MemoryPlace):
 def _row(row: answers.RecallRow, width: int, query: str) -> Text:
     """What it is; the line that answers; what put it here."""
     style = styled(width)
-    why = f"    {'weaker  ' if row.get('weak') else ''}{render.explained(row)}"
+    parts = ranking.told((row.get("why") or {}).get("parts") or {})
+    made = ", ".join(f"{called} {value:+.2f}" for _, called, value in parts)
+    why = f"    {row['score']:.2f}  {'weaker  ' if row.get('weak') else ''}{made}"
     told = render.rows([{**row, "weak": False}], style, query=query)
     return drawn(f"{told}\n{style(cut(why, width), 'dim')}")
 

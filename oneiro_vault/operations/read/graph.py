@@ -64,7 +64,8 @@ def graph(
         raise InvalidInput(f"depth is from 1 to {DEEPEST}, limit from 1 to {MOST}")
     with opened(house, as_of) as view:
         statuses = (*EVER, "archived") if ever else LIVE
-        found = Graph(view.index, StatedBy(statuses, "" if ever else dates.iso(view.known.now)))
+        speaking = StatedBy(statuses, "" if ever else dates.iso(view.known.now))
+        found = Graph(view.index, speaking, house.forgotten())
         start = _one(view, found, name)
         if to is None:
             walk = found.walk(start, steps, limit, wanted(asked))
@@ -276,7 +277,7 @@ def whole_graph(
     after = _day(as_of_view.span(house, until)[1] if until else None, "~")
     with opened(house, as_of) as view:
         drawn = house.drawn = house.drawn or Drawn(house)
-        whole = _whole(drawn, view, ever)
+        whole = _whole(drawn, view, ever, house.forgotten())
         living = not ever and not view.past
         at = drawn.places.of(whole.refs, whole.edges, wait, living)
         kept = _kept(
@@ -298,21 +299,22 @@ def _day(moment: float | None, otherwise: str) -> str:
     return otherwise if moment is None else dates.iso(moment)[:10]
 
 
-def _whole(drawn: Drawn, view: View, ever: bool) -> Whole:
+def _whole(drawn: Drawn, view: View, ever: bool, forgotten: Collection[str]) -> Whole:
     now = dates.iso(view.known.now)
     # by the hour: what a note says ends by the clock
     key = (view.index.state(), view.past, ever, now[:13])
     found = drawn.wholes.get(key)
     if found is None:
-        found = _read(view, StatedBy((*EVER, "archived") if ever else LIVE, "" if ever else now))
+        speaking = StatedBy((*EVER, "archived") if ever else LIVE, "" if ever else now)
+        found = _read(view, speaking, forgotten)
         drawn.wholes = {**dict([*drawn.wholes.items()][1 - _KEPT :]), key: found}
     return found
 
 
-def _read(view: View, speaking: StatedBy) -> Whole:
+def _read(view: View, speaking: StatedBy, forgotten: Collection[str]) -> Whole:
     notes = [one for one in view.index.nodes(speaking.statuses) if one.type != REPORT]
     number: dict[Ref, int] = {one.key: at for at, one in enumerate(notes)}
-    ties = Graph(view.index, speaking).around([one.key for one in notes])
+    ties = Graph(view.index, speaking, forgotten).around([one.key for one in notes])
     by: dict[str, int] = {}
     for tie in ties:
         for end in (tie.source, tie.target):

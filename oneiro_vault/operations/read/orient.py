@@ -30,7 +30,6 @@ MOST: Final = 100
 """Ids, rows or updates in one request."""
 _LEAST: Final = 200
 _QUESTION: Final = 2_000
-_NEWEST: Final = 20
 _TYPES: Final = ("episodic", "semantic")
 _KEYS: Final = (
     "type", "title", "description", "created", "timestamp", "source", "trust", "status",
@@ -289,11 +288,13 @@ def flagged(house: House, limit: int = 20) -> answers.Flagged:
     house.converge()
     known = house.remembered()
     rows = house.index.flagged()
+    asked = {row.path: _question(house, row) for row in rows[:limit]}
+    reasons = _why_flagged(house) if "" in asked.values() and house.vault.head() else {}
     results: list[answers.FlaggedRow] = [
         {
             **known.line(row),
             "flags": list(row.flags),
-            "question": _question(house, row),
+            "question": (asked[row.path] or reasons.get(row.id or row.path, ""))[:_QUESTION],
         }
         for row in rows[:limit]
     ]
@@ -309,13 +310,16 @@ def _question(house: House, row: Row) -> str:
     meant = [
         one for one in callouts if one.kind in {flag.lower() for flag in row.flags}
     ] or callouts
-    asked = "\n\n".join(_unquoted(body[one.start : one.end], one.title) for one in meant)
-    return (asked or _why_flagged(house, row))[:_QUESTION]
+    return "\n\n".join(_unquoted(body[one.start : one.end], one.title) for one in meant)
 
 
-def _why_flagged(house: House, row: Row) -> str:
-    entries = house.vault.log(_NEWEST, memory=row.id, path=row.path)
-    return next((entry.reason for entry in entries if entry.op == "flag" and entry.reason), "")
+def _why_flagged(house: House) -> dict[str, str]:
+    """Id, or path of a note without one -> why it was flagged last; in one look at the history."""
+    found: dict[str, str] = {}
+    for entry in map(house.vault.erased.veiled, house.vault.history.lately("flag", 0.0)):
+        for name in (*entry.memories, *entry.paths) if entry.reason else ():
+            found.setdefault(name, entry.reason)
+    return found
 
 
 def _unquoted(text: str, title: str) -> str:

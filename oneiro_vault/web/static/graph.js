@@ -185,8 +185,20 @@ function begin() {
     return text.length > most ? `${text.slice(0, most - 1)}…` : text;
   }
 
+  // the places of the tools that stand on the picture
+  function covered() {
+    const taken = new Set(), room = canvas.getBoundingClientRect();
+    for (const tool of box.querySelectorAll(".stage-tools, .stage-find")) {
+      const one = tool.getBoundingClientRect();
+      for (let x = Math.floor((one.left - room.left) / 20); x <= (one.right - room.left) / 20; x++) {
+        for (let y = Math.floor((one.top - room.top) / 18); y <= (one.bottom - room.top) / 18; y++) taken.add(`${x},${y}`);
+      }
+    }
+    return taken;
+  }
+
   function labels(on, scale) {
-    const taken = new Set();
+    const taken = covered();
     on.font = `12px ${ink.font}`;
     on.textAlign = "center";
     on.textBaseline = "top";
@@ -197,9 +209,9 @@ function begin() {
     for (const at of graph.order) {
       if (left === 0) break;
       if (!close && rank(graph, at) === 0) continue;
-      const x = sx(at), y = sy(at) + graph.size[at] * scale + 3;
-      if (x < 0 || y < 0 || x > width || y > height) continue;
-      const text = name(at, LONG), half = on.measureText(text).width / 2;
+      const middle = sx(at), y = sy(at) + graph.size[at] * scale + 3;
+      if (middle < 0 || y < 0 || middle > width || y > height - 14) continue;
+      const text = name(at, LONG), half = on.measureText(text).width / 2, x = inside(middle, half);
       const cells = [];
       for (let cx = Math.floor((x - half) / 20); cx <= Math.floor((x + half) / 20); cx++) cells.push(`${cx},${Math.floor(y / 18)}`, `${cx},${Math.floor((y + 13) / 18)}`);
       if (cells.some((cell) => taken.has(cell))) continue;
@@ -207,6 +219,11 @@ function begin() {
       label(on, text, x, y);
       left -= 1;
     }
+  }
+
+  // all of it is to be read: beside the edge it stands a little aside from its node
+  function inside(x, half) {
+    return x < -half || x > width + half ? x : Math.max(half + 4, Math.min(width - half - 4, x));
   }
 
   function label(on, text, x, y) {
@@ -252,6 +269,7 @@ function begin() {
       paper.fill();
     }
     paper.font = `12px ${ink.font}`;
+    if (graph.count <= 400) labels(paper, grown()); // the shapes stand on those below
     if (others.length <= 12) others.forEach((other) => named(other));
     else if (walked >= 0) named(walked);
     ring(at, 3);
@@ -263,7 +281,8 @@ function begin() {
     paper.textAlign = "center";
     paper.textBaseline = "top";
     paper.lineJoin = "round";
-    label(paper, name(at, LONG), sx(at), sy(at) + graph.size[at] * grown() + 3);
+    const text = name(at, LONG), y = sy(at) + graph.size[at] * grown() + 3;
+    label(paper, text, inside(sx(at), paper.measureText(text).width / 2), y > height - 16 && y < height ? y - 30 : y);
   }
 
   function ring(at, thick) {

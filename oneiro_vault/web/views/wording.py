@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from oneiro_vault.core import ranking
 from oneiro_vault.core.conversation.turns import IMPORT, imported
 from oneiro_vault.core.markdown.word_diff import Change
 
@@ -169,16 +170,6 @@ _GROUPS: Final[Mapping[str, str]] = {
     "importance": "standing", "recency": "standing", "frequency": "standing",
     "strength": "standing",
 }  # fmt: skip
-_NAMES: Final[Mapping[str, str]] = {
-    "vector": "meaning", "vector in context": "meaning of what stands around it",
-    "vector of its question": "meaning of the question it answered", "words": "words",
-    "words in context": "words around it", "words of the whole": "words of the whole conversation",
-    "words of its question": "words of the question it answered",
-    "name": "names in the question", "date": "a date in the question", "recency": "how new it is",
-    "frequency": "how often it was used", "strength": "how much of it is left",
-    "its capture": "the conversation it comes from", "its date": "it says what holds now",
-    "a capture": "it is a conversation",
-}  # fmt: skip
 GROUPS: Final[Mapping[str, str]] = {
     "meaning": "meaning", "words": "words", "names": "names and dates",
     "standing": "how it stands", "place": "where it belongs",
@@ -187,12 +178,10 @@ GROUPS: Final[Mapping[str, str]] = {
 
 def parts(why: Mapping[str, Any]) -> list[Part]:
     """What a score is made of, the largest first."""
-    found = [
-        Part(_NAMES.get(name, name), float(value), _GROUPS.get(name, "place"))
-        for name, value in (why.get("parts") or {}).items()
-        if abs(value) >= 0.005
+    return [
+        Part(called, value, _GROUPS.get(name, "place"))
+        for name, called, value in ranking.told(why.get("parts") or {})
     ]
-    return sorted(found, key=lambda one: -one.value)
 
 
 class Piece(NamedTuple):

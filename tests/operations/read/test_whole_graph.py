@@ -149,3 +149,19 @@ def test_around_one_with_places(call: Call) -> None:
 def test_odd_values(call: Call, bad: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         call("whole_graph", **bad)
+
+
+def test_what_was_forgotten_is_no_name(call: Call) -> None:
+    plan = stored(call, "Paint it red.", title="The lighthouse plan")
+    mara = stored(call, "A painter.", title="Mara", type="entity")
+    told = stored(call, "See [[The lighthouse plan]].", derived_from=[plan], about=["Mara"])
+    for one in (plan, mara):
+        call("forget", id=one)
+    found = call("whole_graph")
+    assert set(found["names"]) == {"See [[The lighthouse plan]].", "Mara"}, "one is about her still"
+    assert [one["name"] for one in call("graph", name=told)["nodes"]][1:] == ["Mara"]
+    new = call("correct", id=told, text="See the other plan.")["id"]
+    found = call("whole_graph")
+    assert set(found["refs"]) == {new, "name:mara"}, "what it replaced is no name either"
+    call("restore", id=plan)
+    assert "The lighthouse plan" in call("whole_graph", ever=True)["names"]

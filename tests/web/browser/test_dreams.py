@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.box import Box
-from tests.conftest import sealed
-from tests.web.browser.conftest import Windows
-from tests.web.nights import lived
+from tests.web.browser.conftest import PHONE, Windows
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def dreamt(tmp_path: Path) -> Iterator[Box]:
-    made = Box(tmp_path, sealed(tmp_path)).init()
-    try:
-        yield made
-        made("stop")
-    finally:
-        made.close()
+def waits(page: Page) -> int:
+    """How many proposals the page says wait."""
+    return int(page.locator("#waiting").inner_text().split()[0])
 
 
-def test_review_by_keys(dreamt: Box, window: Windows) -> None:
-    lived(dreamt, review=True)
-    opened = window(dreamt, "/ui/dreams")
+def test_review_by_keys(own: Box, window: Windows) -> None:
+    opened = window(own, "/ui/dreams")
     page = opened.page
     page.keyboard.press("p")
     expect(page.get_by_role("heading", level=1)).to_have_text("Proposals")
-    expect(page.locator(".proposal")).to_have_count(6)
+    found = waits(page)
+    expect(page.locator(".proposal")).to_have_count(found)
     opened.picture("dreams-review")
     page.keyboard.press("j")
     expect(page.locator(".proposal").first).to_be_focused()
@@ -40,7 +30,7 @@ def test_review_by_keys(dreamt: Box, window: Windows) -> None:
     expect(page.locator(".settled.accepted")).to_contain_text("My sister Mette lives in Bergen.")
     shed = page.locator(".proposal").first
     expect(shed).to_be_focused()
-    expect(page.locator("#waiting")).to_have_text("5 proposals wait")
+    expect(page.locator("#waiting")).to_have_text(f"{found - 1} proposals wait")
     page.keyboard.press("e")
     words = shed.locator("textarea")
     expect(words).to_be_focused()
@@ -53,30 +43,28 @@ def test_review_by_keys(dreamt: Box, window: Windows) -> None:
     page.keyboard.type("the oars are elsewhere")
     page.keyboard.press("Enter")
     expect(page.locator(".settled.rejected")).to_contain_text("the oars are elsewhere")
-    expect(page.locator("#waiting")).to_have_text("3 proposals wait")
+    expect(page.locator("#waiting")).to_have_text(f"{found - 3} proposals wait")
     opened.picture("dreams-settled")
-    assert "at seven" in dreamt.ok("recall", "mast shed")
+    assert "at seven" in own.ok("recall", "mast shed")
     assert opened.complaints == []
 
 
-def test_a_form_in_use_is_left_alone(dreamt: Box, window: Windows) -> None:
-    lived(dreamt, review=True)
-    page = window(dreamt, "/ui/dreams/review").page
+def test_a_form_in_use_is_left_alone(own: Box, window: Windows) -> None:
+    page = window(own, "/ui/dreams/review").page
     page.keyboard.press("j")
     page.keyboard.press("e")
     expect(page.locator(".proposal textarea").first).to_be_focused()
     page.keyboard.type(" Mine.")
-    branch = dreamt.json("review")["branches"][0]["branch"]
-    dreamt.ok("review", "--reject", branch)
+    branch = own.json("review")["branches"][0]["branch"]
+    own.ok("review", "--reject", branch)
     expect(page.locator("#waiting")).to_have_text("None waits.")
     expect(page.locator(".proposal textarea").first).to_have_value(
         "My sister Mette lives in Bergen. Mine."
     )
 
 
-def test_a_decision_is_taken_back(dreamt: Box, window: Windows) -> None:
-    lived(dreamt)
-    opened = window(dreamt, "/ui/dreams")
+def test_a_decision_is_taken_back(own: Box, window: Windows) -> None:
+    opened = window(own, "/ui/dreams")
     page = opened.page
     opened.picture("dreams")
     card = page.locator(".decision", has_text="I lock the mast shed at six.").first
@@ -92,10 +80,8 @@ def test_a_decision_is_taken_back(dreamt: Box, window: Windows) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_on_a_phone(dreamt: Box, window: Windows, theme: str) -> None:
-    lived(dreamt, review=True)
-    phone = {"width": 360, "height": 780}
-    opened = window(dreamt, "/ui/dreams/review", viewport=phone, color_scheme=theme)
+def test_on_a_phone(box: Box, window: Windows, theme: str) -> None:
+    opened = window(box, "/ui/dreams/review", color_scheme=theme, **PHONE)
     opened.page.locator("summary", has_text="Edit").first.click()
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360
     wide = "document.querySelector('.drawer[open] textarea').getBoundingClientRect().width"

@@ -3,28 +3,19 @@ alone, and with a hostile vault nothing runs and nothing is asked of anybody els
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.box import Box
 from tests.conftest import sealed
-from tests.web.browser.conftest import Windows
-from tests.web.hostile import HERE, MARK, addresses, filled, picture
-from tests.web.nights import lived
+from tests.web.browser.conftest import LOOKS, PHONE, Windows
+from tests.web.hostile import MARK, addresses, filled
 
 pytestmark = pytest.mark.browser
 
-LOOKS: dict[str, dict[str, Any]] = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "phone": {"color_scheme": "light", "viewport": {"width": 360, "height": 780}},
-    "phone-dark": {"color_scheme": "dark", "viewport": {"width": 360, "height": 780}},
-}
+EVERY = LOOKS | {"phone-dark": {"color_scheme": "dark", **PHONE}}
 NO_PAGES = ("/ui/picture/", "/ui/go", "/ui/graph/data")
 """What answers something else than a page."""
 PARTS = ("/changed", "/ui/wake/prompt")
@@ -45,21 +36,9 @@ def machine(folder: Path) -> Box:
 
 
 @pytest.fixture(scope="module")
-def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Box, dict[str, str]]]:
+def full(box: Box, made: tuple[Path, dict[str, str]]) -> tuple[Box, dict[str, str]]:
     """A vault in which every page has something to show."""
-    made = machine(tmp_path_factory.mktemp("f"))
-    try:
-        lived(made, review=True)
-        shot = str(picture(made.folder))
-        made.ok(HERE, "remember", "I sail in June.", "--type", "orientation")
-        row = made.json(HERE, "remember", "The mast, [[Petrel]].", "--image", shot)["results"][0]
-        asked = {"text": "It drips in June.", "flags": ["contradiction"]}
-        made.ok(HERE, "remember", "--from-jsonl", "-", stdin=json.dumps(asked).encode())
-        run = made.json(HERE, "runs")["runs"][0]["run"]
-        yield made, {"id": row["id"], "sha": row["images"][0]["sha256"], "run": run}
-        made("stop")
-    finally:
-        made.close()
+    return box, made[1]
 
 
 def shown(values: dict[str, str]) -> list[str]:
@@ -71,10 +50,10 @@ def shown(values: dict[str, str]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", EVERY)
 def test_accessible(full: tuple[Box, dict[str, str]], window: Windows, look: str) -> None:
     box, values = full
-    opened = window(box, **LOOKS[look], reduced_motion="reduce")
+    opened = window(box, **EVERY[look], reduced_motion="reduce")
     base = opened.page.url.partition("/ui/")[0]
     faults = []
     for path in (*shown(values), "/ui/search?q=mast", "/ui/nowhere"):
@@ -84,7 +63,7 @@ def test_accessible(full: tuple[Box, dict[str, str]], window: Windows, look: str
             f"{path}: {one['id']}: {one['nodes'][0]['html'][:160]}"
             for one in found.response["violations"]
         ]
-        if "viewport" in LOOKS[look]:
+        if "viewport" in EVERY[look]:
             wide = opened.page.evaluate("document.documentElement.scrollWidth")
             faults += [f"{path}: {wide} pixels wide"] if wide > 360 else []
         name = path.strip("/").replace("/", "-").partition("?")[0].replace(values["id"], "id")

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.box import Box
-from tests.web.browser.conftest import Opened, Windows
+from tests.web.browser.conftest import LOOKS, Windows
 
 pytestmark = pytest.mark.browser
-PHONE = {"width": 360, "height": 740}
 
 
 @pytest.fixture(scope="module")
@@ -53,16 +50,6 @@ def _stored(box: Box, text: str, **keys: object) -> str:
     return ident
 
 
-def accessible(opened: Opened) -> None:
-    found = Axe().run(opened.page)
-    assert found.violations_count == 0, found.generate_report()
-
-
-KINDS: dict[str, dict[str, Any]] = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "phone": {"viewport": PHONE},
-}
 PAGES = {
     "wake": "/ui/",
     "prompt": "/ui/wake/prompt?prompt=what+is+the+day+rate",
@@ -80,15 +67,12 @@ PAGES = {
 
 @pytest.mark.parametrize("name", PAGES)
 def test_everybody_can_use_it(box: Box, lived: dict[str, str], window: Windows, name: str) -> None:
-    for kind, more in KINDS.items():
+    for kind, more in LOOKS.items():
         opened = window(box, PAGES[name].format(**lived), **more)
         if "memory" in PAGES[name] and name not in ("history", "then", "edit"):
             expect(opened.page.locator("#history .versions > li").first).to_be_visible()
         opened.picture(f"{name}-{kind}")
-        accessible(opened)
-        assert opened.page.evaluate("document.documentElement.scrollWidth") <= (
-            PHONE["width"] if kind == "phone" else 1280
-        )
+        opened.accessible()
         assert opened.complaints == []
 
 
@@ -134,7 +118,7 @@ def test_a_change_on_disk_is_seen_and_a_form_is_left_alone(
     form.page.get_by_role("button", name="Save").click()
     expect(form.page.get_by_role("heading", level=1)).to_have_text("It was changed while you wrote")
     form.picture("conflict-light")
-    accessible(form)
+    form.accessible()
     form.page.get_by_role("button", name="Save mine").click()
     expect(form.page.get_by_role("heading", level=1)).to_have_text("The gate")
     assert box.json("show", ident)["body"].strip() == "The gate is black."

@@ -16,13 +16,14 @@ def test_an_empty_vault_says_what_to_do(other: Box) -> None:
 
 def test_lines_lead_to_what_they_rest_on(box: Box, person: Visitor) -> None:
     boat = box.remember("i sail a boat called petrel")["id"]
-    said = "- On 2026-10-03 the person said: “i sail a boat called petrel”"
+    said = "- On 2026-10-03 the person said: “i sail a boat called petrel”\n- It is [[Petrel|hers]] <b>."
     note = {"text": said, "type": "orientation", "title": "Boats", "derived_from": [boat]}
     line = json.dumps(note).encode()
     block = box.json("remember", "--from-jsonl", "-", stdin=line)["results"][0]["id"]
     page = person.get("/ui/").text
     assert f'href="/ui/memory/{block}"' in page
     assert f'class="ground" href="/ui/memory/{boat}"' in page
+    assert f'<a href="/ui/go?to=Petrel&amp;from={block}">hers</a> &lt;b&gt;.' in page
     assert "of 8,000 characters" in page
     assert box.json("orient")["text"].splitlines()[0] in page
 
