@@ -91,6 +91,8 @@ def _names(text: str, offset: int, states: Array) -> Iterator[Name]:
     for first, last in runs(chosen):
         start, end = line[first][1], line[last][2]
         said = _OWN.sub("", text[start:end])
+        if not any(letter.isalnum() for letter in said):
+            continue
         likely = float(np.min(1 - chances[first : last + 1, 0]))
         yield Name(said, chosen[first][2:], offset + start, offset + start + len(said), likely)
 
@@ -158,7 +160,7 @@ def version() -> str:
 @cache
 def weights() -> dict[str, Array]:
     """The weights: `words` one row a bucket (as bytes, times `scale`), `out` and `bias` behind the
-    narrow layer, `steps` from label to label, `in` and `shift` of the layer, as the graph has them.
+    narrow layer, which the graph has, `steps` from label to label.
     Raises ValueError for weights that were trained with another model."""
     with np.load(WEIGHTS) as found:
         learned = {name: found[name] for name in found.files}

@@ -20,7 +20,7 @@ from oneiro_vault.classify.classifier import (
     weights,
     worth_keeping,
 )
-from tests.classify import train
+from tests.classify import lines, train
 
 
 def test_facts_are_worth_keeping_and_talk_is_not() -> None:
@@ -114,7 +114,7 @@ def test_how_something_is_always_done_is_told_from_what_happened_or_is_asked_for
 
 @pytest.mark.slow
 def test_paragraphs_it_has_learned_are_judged_as_they_are_labelled() -> None:
-    some = train.lines("procedure")[::3]
+    some = lines.lines("procedure")[::3]
     found = dictates([line.text for line in some])
     taken = [line.label for line, sure in zip(some, found, strict=True) if sure >= PROCEDURE]
     assert sum(taken) >= 0.97 * len(taken)
@@ -123,7 +123,7 @@ def test_paragraphs_it_has_learned_are_judged_as_they_are_labelled() -> None:
 
 @pytest.mark.slow
 def test_lines_about_earlier_states_are_judged_as_they_are_labelled() -> None:
-    known = train.lines("history")
+    known = lines.lines("history")
     found = probabilities("history", [line.text for line in known], ["user"] * len(known))
     false = [
         line.text
@@ -137,7 +137,7 @@ def test_lines_about_earlier_states_are_judged_as_they_are_labelled() -> None:
 
 @pytest.mark.slow
 def test_lines_it_has_learned_are_judged_as_they_are_labelled() -> None:
-    some = train.lines("keep")[::5]
+    some = lines.lines("keep")[::5]
     found = probabilities(
         "keep", [line.text for line in some], [classifier.SPEAKERS[line.speaker] for line in some]
     )
@@ -150,10 +150,12 @@ def test_lines_it_has_learned_are_judged_as_they_are_labelled() -> None:
 
 
 @pytest.mark.slow
-def test_training_learns_and_always_makes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = train.lines("keep")[::25]
-    monkeypatch.setattr(train, "lines", lambda _head: few)
-    learned, again = train.learn("keep"), train.learn("keep")
+def test_training_learns_and_always_makes_the_same() -> None:
+    every = lines.examples("keep")
+    few = lines.Examples(
+        every.texts[::25], every.labels[::25], every.speakers[::25], every.parts[::25]
+    )
+    learned, again = train.learn("keep", few), train.learn("keep", few)
     assert all(np.array_equal(learned[name], again[name]) for name in learned)
     assert learned.keys() == {
         name.removeprefix("keep/") for name in weights() if name.startswith("keep/")
@@ -169,11 +171,10 @@ def test_weights_of_other_features_are_refused(tmp_path: Path) -> None:
 
 def test_probabilities_are_as_sure_as_they_are_right() -> None:
     rng = np.random.default_rng(1)
-    labels = (rng.random(4000) < 0.5).astype(np.float32)
-    opinions = (
-        np.where(labels > 0, 1.0, -1.0)[:, None] * [1.0, 0.5] + rng.normal(size=(4000, 2)) + 1
-    )
-    sure = train.together(opinions, labels).predict_proba(opinions)[:, 1]
+    labels = (rng.random((4000, 1)) < 0.5).astype(np.float32)
+    scores = np.where(labels > 0, 5.0, -5.0) + 5 * rng.normal(size=(4000, 1)) + 1
+    factor, added = train.calibrated("gate", scores, labels)
+    sure = classifier.likely("gate", scores * factor + added)
     assert abs(np.mean(labels[sure > 0.8]) - np.mean(sure[sure > 0.8])) < 0.05
 
 

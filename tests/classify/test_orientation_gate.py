@@ -9,7 +9,7 @@ import time
 import pytest
 
 from oneiro_vault.classify.orientation_gate import objection, prescribes
-from tests.classify.train import lines
+from tests.classify.lines import lines
 
 LEARNED = lines("gate")
 SOME = LEARNED[::8]

@@ -1,5 +1,5 @@
-"""Make the weights of `classify.names` and the graph that holds their narrow layer, from
-`tests/corpora/names`: `make train TRAIN=names`.
+"""Make the weights of `classify.names` from `tests/corpora/names`: `make train TRAIN=names`. Their
+narrow layer is tuned with the layers below it (`train_layers`).
 
 Each line is a turn that somebody typed, with its names marked: `[P:Jill] moved the [X:Bluebird]
 launch`.
@@ -22,9 +22,7 @@ from torch import nn
 from oneiro_vault.classify import classifier, names
 from oneiro_vault.classify.names import BUCKETS, KINDS, LABELS, WEIGHTS
 from oneiro_vault.core.conversation.tagging import Word, marginals, words
-from oneiro_vault.index.embed import models
-from oneiro_vault.index.embed.onnx import WORDS, OnnxModel
-from tests.index import graph
+from oneiro_vault.index.embed.onnx import WORDS
 
 FOLDER: Final = Path(__file__).parents[1] / "corpora" / "names"
 NAMES: Final = "names"
@@ -39,7 +37,6 @@ SEED: Final = 13
 STEPS: Final = 0.5
 """Weight of what follows on what, as far as it was counted."""
 _MARK: Final = re.compile(r"\[([POLXSAW]):([^\[\]]*)\]")
-_WIDTH: Final = 384
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Learned:
-    """A line as it is learned: states n x 384, buckets and where each word's begin, labels n."""
+    """A line as it is learned: states n x 64, buckets and where each word's begin, labels n."""
 
     line: Line
     words: list[Word]
@@ -81,55 +78,49 @@ def marked(raw: str, file: str = "") -> Line:
     return Line(text + raw[at:], tuple(found), file)
 
 
-def learned(given: Sequence[Line]) -> list[Learned]:
-    """The lines with what the packaged model makes of their words."""
-    both = np.hstack([np.eye(_WIDTH), -np.eye(_WIDTH)])  # what is below 0 comes out of the second
-    inner = {"in": both, "shift": np.zeros(2 * _WIDTH)}
-    place = WEIGHTS.with_suffix(".graph")
-    place.write_bytes(graph.bert(models.model_folder(), layers=graph.LAYERS, words=inner))
-    try:
-        model = OnnxModel(models.model_folder(), "default", graph=str(place), tokens=96)
-        found = []
-        for line in given:
-            said = words(line.text)[:WORDS]
-            if said:
-                states = model.words([line.text]).reshape(WORDS, 2, _WIDTH)[: len(said)]
-                found.append(_learned(line, said, states[:, 0] - states[:, 1]))
-        return found
-    finally:
-        place.unlink()
-
-
-def _learned(line: Line, said: list[Word], states: Any) -> Learned:
-    buckets = list(names.features(said))
-    labels = []
-    for _, start, end in said:
+def labels(line: Line) -> list[int]:
+    """Of each of the words that are read: its place in `LABELS`."""
+    found = []
+    for _, start, end in words(line.text)[:WORDS]:
         span = next((one for one in line.found if start < one[1] and end > one[0]), None)
-        labels.append(f"{'B' if start <= span[0] else 'I'}-{span[2]}" if span else LABELS[0])
+        name = f"{'B' if start <= span[0] else 'I'}-{span[2]}" if span else LABELS[0]
+        found.append(LABELS.index(name))
+    return found
+
+
+def learned(given: Sequence[Line]) -> list[Learned]:
+    """The lines with what the tuned layers make of their words."""
+    known = [line for line in given if words(line.text)]
+    states = classifier.model().encode([line.text for line in known], "words")
+    return [_learned(line, one.reshape(WORDS, -1)) for line, one in zip(known, states, strict=True)]
+
+
+def _learned(line: Line, states: Any) -> Learned:
+    said = words(line.text)[:WORDS]
+    buckets = list(names.features(said))
     return Learned(
         line,
         said,
-        torch.tensor(states, dtype=torch.float32),
+        torch.tensor(states[: len(said)], dtype=torch.float32),
         torch.tensor([one for row in buckets for one in row]),
         torch.tensor(np.cumsum([0, *map(len, buckets[:-1])])),
-        torch.tensor([LABELS.index(one) for one in labels]),
+        torch.tensor(labels(line)),
     )
 
 
 class Net(nn.Module):  # type: ignore[misc]  # torch has no types here
-    """The narrow layer and what is behind it, beside one row of weights a bucket."""
+    """What is behind the narrow layer, beside one row of weights a bucket."""
 
     def __init__(self) -> None:
         super().__init__()
         self.drop = nn.Dropout(DROPPED)
-        self.inner = nn.Linear(_WIDTH, HIDDEN)
         self.out = nn.Linear(HIDDEN, len(LABELS))
         self.words = nn.EmbeddingBag(BUCKETS, len(LABELS), mode="sum")
         nn.init.zeros_(self.words.weight)
 
     def forward(self, part: Sequence[Learned]) -> torch.Tensor:
         """What speaks for each label, words of all lines x 15."""
-        states = torch.relu(self.inner(self.drop(torch.cat([one.states for one in part]))))
+        states = self.drop(torch.cat([one.states for one in part]))
         sizes = np.cumsum([0, *(len(one.buckets) for one in part[:-1])])
         begins = [one.begins + size for one, size in zip(part, sizes, strict=True)]
         buckets = torch.cat([one.buckets for one in part])
@@ -156,8 +147,6 @@ def fit(given: Sequence[Learned]) -> dict[str, Any]:
     table = net.words.weight.detach().numpy()
     scale = np.float32(np.abs(table).max() / 127)
     return {
-        "in": net.inner.weight.detach().numpy().T.astype(np.float32),
-        "shift": net.inner.bias.detach().numpy(),
         "out": net.out.weight.detach().numpy().T.astype(np.float32),
         "bias": net.out.bias.detach().numpy(),
         "words": np.round(table / scale).astype(np.int8),
@@ -180,8 +169,7 @@ def _steps(given: Sequence[Learned]) -> Any:
 
 def tagged(one: Learned, weights: dict[str, Any]) -> set[tuple[int, int, str]]:
     """(start, end, kind) of the names that weights find."""
-    states = np.maximum(one.states.numpy() @ weights["in"] + weights["shift"], 0)
-    chances = marginals(names.scores(one.words, states, weights), weights["steps"])
+    chances = marginals(names.scores(one.words, one.states.numpy(), weights), weights["steps"])
     chosen = [LABELS[at] for at in chances.argmax(axis=1)]
     return {
         (one.words[first][1], one.words[last][2], chosen[first][2:])
@@ -219,6 +207,3 @@ def train() -> None:
     """Learn of all and write."""
     np.savez_compressed(WEIGHTS, **fit(learned(list(lines()))))
     names.weights.cache_clear()
-    classifier.GRAPH.write_bytes(
-        graph.bert(models.model_folder(), layers=graph.LAYERS, words=names.weights())
-    )

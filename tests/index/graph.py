@@ -17,7 +17,6 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper, parser
 
-from oneiro_vault.classify import classifier, names
 from oneiro_vault.index.embed import models
 
 FUSED = "com.microsoft"
@@ -97,12 +96,13 @@ def bert(
     inline: bool = False,
     layers: int = 0,
     words: Mapping[str, np.ndarray] | None = None,
+    tuned: Mapping[str, np.ndarray] | None = None,
 ) -> bytes:
     """The graph of the BERT model in a folder, or of its first layers. Its weights stay in
-    `model.safetensors`, or are `inline`. `words`: `in` and `shift` of a narrow layer over every
-    token, a second output."""
+    `model.safetensors`, or are `inline`; those that are `tuned` are in the graph, matrices in bytes.
+    `words`: `in` and `shift` of a narrow layer over every token, a second output."""
     config = json.loads((folder / "config.json").read_text())
-    graph = Graph(folder / "model.safetensors", inline)
+    graph = Graph(folder / "model.safetensors", inline, tuned or {})
     for name, to in zip(INPUTS, ("ids", "mask", "types"), strict=True):
         graph.add("Cast", [name], to, domain="", to=TensorProto.INT32)
     tables = [f"embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type")]
@@ -157,11 +157,12 @@ def layer(graph: Graph, at: str, states: str, out: str, heads: int, eps: float) 
 class Graph:
     """Nodes and weights of a graph in the making."""
 
-    def __init__(self, file: Path, inline: bool) -> None:
+    def __init__(self, file: Path, inline: bool, tuned: Mapping[str, np.ndarray]) -> None:
         self.nodes: list[Any] = []
         self.weights: dict[str, Any] = {}
         self._file = file
         self._inline = inline
+        self._tuned = tuned
         with file.open("rb") as opened:
             size = struct.unpack("<Q", opened.read(8))[0]
             self._tensors = json.loads(opened.read(size))
@@ -199,6 +200,8 @@ class Graph:
         )
 
     def weight(self, name: str) -> str:
+        if name in self._tuned:
+            return self._learned(name, self._tuned[name])
         start, end = self._tensors[name]["data_offsets"]
         tensor = onnx.TensorProto(
             name=name, data_type=TensorProto.FLOAT, dims=self._tensors[name]["shape"]
@@ -215,6 +218,20 @@ class Graph:
                 tensor.external_data.add(key=key, value=str(value))
         self.weights[name] = tensor
         return name
+
+    def _learned(self, name: str, value: np.ndarray) -> str:
+        """Weights of the graph's own; a matrix as bytes with one scale a row, which are multiplied
+        once, when it is loaded."""
+        if value.ndim == 1:
+            self.weights[name] = numpy_helper.from_array(value.astype(np.float32), name)
+            return name
+        scale = np.abs(value).max(axis=1, keepdims=True).astype(np.float32) / 127
+        self.weights[name] = numpy_helper.from_array(
+            np.round(value / scale).astype(np.int8), f"{name}.bytes"
+        )
+        self.weights[f"{name}.scale"] = numpy_helper.from_array(scale, f"{name}.scale")
+        wide = self.add("Cast", [f"{name}.bytes"], f"{name}.wide", domain="", to=TensorProto.FLOAT)
+        return self.add("Mul", [wide, f"{name}.scale"], name, domain="")
 
 
 def packed(file: Path) -> bytes:
@@ -318,4 +335,3 @@ def _named(name: str) -> str:
 if __name__ == "__main__":
     models.GRAPH.write_bytes(bert(models.model_folder()))
     models.PACKED_GRAPH.write_bytes(packed(models.packed_folder() / models.PACKED_FILE))
-    classifier.GRAPH.write_bytes(bert(models.model_folder(), layers=LAYERS, words=names.weights()))

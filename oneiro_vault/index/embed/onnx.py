@@ -85,7 +85,7 @@ class OnnxModel:
         self._pool = _POOLS.get(_pooling(folder, name))
         if self._pool is None and self._output != _SENTENCE:
             raise UnfitError("its vectors are made in a way that only sentence-transformers knows")
-        self._tokenizer, self._padding = _tokenizer(folder, packed, tokens)
+        self._tokenizer, self._padding = tokenizer(folder, packed, tokens)
 
     def encode(self, texts: Sequence[str], prefix: str = "", between: Between = nothing) -> Vectors:
         """`len(texts)` x dimension, each text after the prefix; `between` is called before each
@@ -128,7 +128,7 @@ class OnnxModel:
         states, _ = self._run(tokens, _WORD_STATES)
         found = np.zeros((len(texts), WORDS, states.shape[2]), dtype=np.float32)
         for row, (text, one) in enumerate(zip(texts, tokens, strict=True)):
-            for place, at in enumerate(_tokens_of_words(text, one.offsets)):
+            for place, at in enumerate(tokens_of_words(text, one.offsets)):
                 if at:
                     found[row, place] = states[row, at].mean(axis=0)
         return found.reshape(len(texts), -1)
@@ -152,7 +152,7 @@ class OnnxModel:
         return np.asarray(self._session.run([output], feed)[0], dtype=np.float32), mask
 
 
-def _tokens_of_words(text: str, offsets: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
+def tokens_of_words(text: str, offsets: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
     """The tokens of each of the first words."""
     tokens = [(at, *span) for at, span in enumerate(offsets) if span[1] > span[0]]
     for _, start, end in words(text)[:WORDS]:
@@ -215,7 +215,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _tokenizer(folder: Path, packed: str, tokens: int) -> tuple[Any, int]:
+def tokenizer(folder: Path, packed: str = "", tokens: int = 0) -> tuple[Any, int]:
     """What cuts texts into tokens, and the token that fills up a batch."""
     from tokenizers import Tokenizer
 

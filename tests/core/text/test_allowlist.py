@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from oneiro_vault.core.text import allowlist
-from tests.classify.train import lines
+from tests.classify.lines import lines
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -110,8 +111,12 @@ def test_too_many_spans_are_refused(call: Call) -> None:
         call("timeline", by="day")
 
 
-def test_the_ends_of_the_calendar(call: Call) -> None:
-    stored(call, "At the end.", created="9999-12-31T12:00:00Z")
+def test_the_ends_of_the_calendar(call: Call, root: Path) -> None:
+    """A file may say anything."""
+    stored(call, "At the end.", path="semantic/end.md")
+    file = root / "semantic/end.md"
+    later = re.sub(r"(?m)^(created|timestamp): .*$", r"\1: 9999-12-31T12:00:00Z", file.read_text())
+    file.write_text(later)
     assert call("timeline")["last"] == "9999-12-31"
     assert len(call("timeline", by="year")["spans"]) == 1
     assert len(call("timeline", within="0001-01-01")["spans"]) == 1
