@@ -23,10 +23,16 @@ import numpy.typing as npt
 
 from oneiro_vault.index.store import GRAPH
 
+LOG = logging.getLogger("oneiro.graph")
+
 Points: TypeAlias = npt.NDArray[np.float64]
 """One row a node: x, y. An edge that pulls alone is about 1 long."""
 Pairs: TypeAlias = npt.NDArray[np.int64]
 """One row an edge: the numbers of its two nodes."""
+Flags: TypeAlias = npt.NDArray[np.bool_]
+_MOST: Final = 4
+"""Graphs whose places are remembered."""
+_UNFINISHED: Final = ".new"
 
 STEPS: Final = (120, 220)
 """For hundreds of nodes, for thousands."""
@@ -273,13 +279,6 @@ def _ring(
     )
     kept = single[~np.isnan(start[single, 0])] if len(single) else single
     found[kept] = start[kept]
-
-
-LOG = logging.getLogger("oneiro.graph")
-Flags: TypeAlias = npt.NDArray[np.bool_]
-_MOST: Final = 4
-"""Graphs whose places are remembered."""
-_UNFINISHED: Final = ".new"
 
 
 class Places:

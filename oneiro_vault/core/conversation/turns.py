@@ -22,6 +22,23 @@ from oneiro_vault.core.markdown.taxonomy import prose
 from oneiro_vault.core.memory import CAPTURE, EPISODIC, OWN_WORDS, Memory, captured, weakest
 from oneiro_vault.core.text.claims import split_sentences
 
+SOURCE: Final = CAPTURE
+OWN: Final = CAPTURE
+"""Tag of a person's own words, which are theirs (`source: user`) and still wait for encoding."""
+REFLECTION: Final = "reflection"
+"""Tag of what a conversation left behind in its model's own words."""
+KIND: Final = "captured"
+"""Key of the frontmatter that says what kind of capture it is: compaction, session, turns or
+note."""
+CLIENT: Final = "client"
+"""Key of the frontmatter that names the program a conversation was held in."""
+FILE: Final = "file"
+"""Its value for a transcript that a person brought and that lies in no folder of their own clients:
+nobody knows who speaks in it."""
+IMPORT: Final = "import:"
+"""How the source of what another program exported begins."""
+ENCODED: Final = "encoded"
+"""Key of the frontmatter of an episode that has become memories."""
 KEY: Final = "spans"
 """Key of the frontmatter that lists what a fact rests on."""
 GOES_ON: Final = "it begins while this one speaks"
@@ -204,25 +221,6 @@ def _ends(text: str) -> str:
     words = text.rstrip()
     first, last = words[:ENDS].rpartition(" ")[0], words[-ENDS:].partition(" ")[2]
     return f"{first} … {last}{after}" if len(words) > 3 * ENDS and first and last else text
-
-
-SOURCE: Final = CAPTURE
-OWN: Final = CAPTURE
-"""Tag of a person's own words, which are theirs (`source: user`) and still wait for encoding."""
-REFLECTION: Final = "reflection"
-"""Tag of what a conversation left behind in its model's own words."""
-KIND: Final = "captured"
-"""Key of the frontmatter that says what kind of capture it is: compaction, session, turns or
-note."""
-CLIENT: Final = "client"
-"""Key of the frontmatter that names the program a conversation was held in."""
-FILE: Final = "file"
-"""Its value for a transcript that a person brought and that lies in no folder of their own clients:
-nobody knows who speaks in it."""
-IMPORT: Final = "import:"
-"""How the source of what another program exported begins."""
-ENCODED: Final = "encoded"
-"""Key of the frontmatter of an episode that has become memories."""
 
 
 def imported(source: str) -> bool:
