@@ -304,6 +304,8 @@ class Import:
     def _forgotten(self, said: Conversation, names: Sequence[str]) -> set[str]:
         """The marks of messages that stood in forgotten episodes of a conversation."""
         found: set[str] = set()
+        if not self.gone:  # an id of every message is worked out for nothing
+            return found
         for ident, name in episodes.ids(said, names, self.source):
             if ident in self.gone:
                 found |= self._held(ident) or episodes.spoken_with(said.turns, names, name)
