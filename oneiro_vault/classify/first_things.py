@@ -15,8 +15,6 @@ from oneiro_vault.core.text import claims
 
 Likely = Mapping[Topic, float]
 """Topic -> how likely it is said, 0-1."""
-SURE: Final = 0.5
-"""Probability from which a sentence says one of them."""
 LONGEST: Final = 240
 """Characters of what is quoted."""
 FEWEST: Final = 3
@@ -48,8 +46,9 @@ def likely(sentences: Sequence[str]) -> list[Likely]:
 
 
 def best(one: Likely) -> Topic | None:
-    """What is said, if anything: the likeliest topic, where some topic is likely."""
-    return max(one.items(), key=lambda said: said[1])[0] if sum(one.values()) >= SURE else None
+    """What is said: the likeliest topic, None where that none is said is likelier."""
+    topic, sure = max(one.items(), key=lambda said: said[1])
+    return topic if sure > 1 - sum(one.values()) else None
 
 
 def topics(sentences: Sequence[str]) -> list[Topic | None]:
