@@ -3,7 +3,8 @@ subject?
 
 Two shapes only. It names what is over ("no longer", "not X but Y", "instead of X"), and the other
 sentence says just that; or it says where something went ("moved to", "is now"), and the other gives
-the same subject another day or number. In doubt it replaces nothing.
+the same subject another day or number. In doubt it replaces nothing. Few people put it so: of 397
+changes that 36 made-up people tell over months in their own words these shapes find one.
 """
 
 from __future__ import annotations
@@ -70,15 +71,21 @@ _DAYS: Final = frozenset(
 )
 
 
+_ROOT: Final = 5
+"""Letters that two words of one root have in common at least."""
+
+
 def corrects(new: str, old: str) -> bool:
     """Does the first sentence replace the second?"""
     new, old = (_ADDED.sub("", text).strip() for text in (new, old))
     new = _LEAD.sub("", new)
-    if _own(new) != _own(old) or len(claims.split_sentences(old)) != 1:
+    if _own(new) > _own(old) or len(claims.split_sentences(old)) != 1:
         return False
     pair = _Pair(new, old, detect(f"{new} {old}"))
-    return any(_is_over(pair, found) for pattern in _OVER if (found := pattern.search(new))) or any(
-        _went(pair, found) for pattern in _WENT if (found := pattern.search(new))
+    if any(_went(pair, found) for pattern in _WENT if (found := pattern.search(new))):
+        return True
+    return _own(new) == _own(old) and any(
+        _is_over(pair, found) for pattern in _OVER if (found := pattern.search(new))
     )
 
 
@@ -94,7 +101,7 @@ class _Pair(NamedTuple):
         """What stands before its subject and says whose it is: "biology" of the biology exam."""
         found: set[str] = set()
         for stem in ordered(self.old, self.language):
-            if stem in subject:
+            if _is_one_of(stem, subject):
                 break
             found.add(stem)
         return found - _DAYS
@@ -114,15 +121,24 @@ def _is_over(pair: _Pair, found: re.Match[str]) -> bool:
 
 def _went(pair: _Pair, found: re.Match[str]) -> bool:
     subject = stems(found["subject"], pair.language) - _DAYS
+    known, said = (stems(text, pair.language) for text in (pair.old, pair.new))
     before, after = _values(pair.old), _values(found["value"])
     if (
         not subject
-        or not subject <= stems(pair.old, pair.language)
-        or not pair.lead(subject) <= stems(pair.new, pair.language)
+        or not all(_is_one_of(stem, known) for stem in subject)
+        or not pair.lead(subject) <= said
     ):
         return False
-    beside = stems(pair.old, pair.language) - stems(pair.new, pair.language) - _DAYS
+    beside = {stem for stem in known if not _is_one_of(stem, said)} - _DAYS
     return before[0] == after[0] != "" and not before[1] & after[1] and len(beside) <= 1
+
+
+def _is_one_of(stem: str, others: set[str]) -> bool:
+    """Is a stem, or what it is derived from or into ("deliver", "deliveri"), among others?"""
+    return stem in others or any(
+        min(len(stem), len(other)) >= _ROOT and (stem.startswith(other) or other.startswith(stem))
+        for other in others
+    )
 
 
 def another_value(new: str, old: str) -> bool:
@@ -142,7 +158,8 @@ def _by_kind(text: str) -> dict[str, set[str]]:
         {one for one in numbers if ":" in one},
         {one for one in numbers if one.count(".") == 2},
     )
-    days = {word for word in claims.content(_ADDED.sub("", text)) if word in _DAYS}
+    words = (word.removesuffix("s") for word in claims.content(_ADDED.sub("", text)))
+    days = {word for word in words if word in _DAYS}
     return {"hour": hours, "date": dates | added, "day": days, "number": numbers - hours - dates}
 
 

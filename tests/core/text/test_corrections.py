@@ -20,6 +20,11 @@ from oneiro_vault.core.text.corrections import corrects
         ("I'm not vegan anymore.", "I am vegan."),
         ("The exam is on Thursday, not Tuesday.", "The exam is on Tuesday."),
         ("Our stand-up was moved to 10:00.", "Our stand-up is at 9:15."),
+        ("The stand-up moved to 10:00.", "Our stand-up is at 9:15."),
+        (
+            "Cafe Mokka deliveries moved to Thursdays from now on.",
+            "We deliver to Cafe Mokka on Tuesdays.",
+        ),
         ("I use Postgres instead of MySQL for the shop.", "I use MySQL for the shop."),
         ("Der Termin wurde auf Freitag verschoben.", "Der Termin ist am Dienstag."),
         ("Ich wohne nicht mehr in Köln.", "Ich wohne in Köln."),
@@ -64,6 +69,9 @@ def test_what_is_over_is_replaced(new: str, old: str) -> None:
         ("The meeting is on Thursday, not Tuesday.", "The choir rehearsal is on Tuesday."),
         ("I prefer tea rather than coffee.", "I bought coffee yesterday."),
         ("Our flight moved to 9:40.", "Our flight to Oslo costs 140 euros."),
+        ("My stand-up moved to 10:00.", "Kurt's stand-up is at 9:15."),
+        ("The class moved to Thursdays.", "My son's class is on Tuesdays."),
+        ("Deliveries to the mill moved to Thursdays.", "We deliver to Cafe Mokka on Tuesdays."),
         ("I work with Ana, not Bo.", "I work on Bo's garden."),
         ("The exam is on Tuesday.", "The exam is on Thursday, not Tuesday."),
         (
