@@ -121,6 +121,13 @@ def needed(
     return [float(one) for one in 1 / (1 + np.exp(-np.clip(scores, -30, 30)))]
 
 
+def answered(signs: Sequence[float]) -> float:
+    """How likely rows answer a question, 0-1, by the signs of `result_lines.signs`."""
+    learned = weights()
+    score = float(np.dot(learned["answered/signs"], signs) + learned["answered/bias"])
+    return 1 / (1 + float(np.exp(-np.clip(score, -30, 30))))
+
+
 def probabilities(
     head: Head, sentences: Sequence[str], speakers: Sequence[str] = ()
 ) -> list[float]:

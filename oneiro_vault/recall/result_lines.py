@@ -4,7 +4,7 @@ rows above it."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -29,21 +29,18 @@ _WORDS: Final = 0.5
 _NEAR: Final = 0.75
 """… and is less near to it in meaning than this share of the nearest row: scores alone exaggerate
 between few candidates."""
-_SPEAKS: Final = 0.35
-"""What must speak for the best row (`_evidence`), else all of them are weak: of 220 questions that
-have nothing to do with one of eleven vaults of 5 to 385 notes 4 % reach it, of 133 that a note
-answers 93 %; .33 makes 5 and 93 %, .40 4 and 89 %; whichever vault is left out, the others choose
-.34 or .35. Of 395 and 250 questions of others .33 makes 3 and 95 %, .40 1 and 92 %."""
-_OF_A_STRANGER: Final = 0.4
-"""The same for a question that names somebody whom the vault never heard of: it may be the person
-whose words it keeps, who seldom names themselves, and is more often somebody else."""
+SURE: Final = 0.7
+"""How likely a question must be answered by the rows (`classifier.answered`), else all of them are
+weak. Each vault left out of what the others teach, 5 % of 480 unrelated questions to eight months
+of conversations reach it (16 % with thresholds by hand before), and .69 of their own that have an
+answer among five (.73); of 300 to ten vaults of notes 1 % (2), and .86 of 113 (.92)."""
 _BESIDE: Final = 3
-"""Rows after the best one that it is compared with."""
-_BY_WORDS: Final = 0.2
-"""What having all words of the question adds to how near the meaning is."""
+"""Rows after the nearest one that it is compared with."""
+_ASKED: Final = 32
+"""Words of a question that are looked up: a hook may hand over a page as its question."""
 _COVERED: Final = 0.6
-"""The share of the question's words that speaks for a row by itself, if the vault has heard of the
-others; without vectors nothing else does."""
+"""The share of the words somebody looks for, or asks about where there are no vectors, that speaks
+for a row by itself, if the vault has heard of the others."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +50,17 @@ class Shown:
 
     snippet: str
     weak: bool
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How each of some rows fits a question: the line that answers best, the share of the words
+    asked for (0-1), and the nearest cosine, NaN without vectors."""
+
+    terms: QueryTerms
+    snippets: Sequence[str]
+    shares: Sequence[float]
+    near: Sequence[float]
 
 
 def show(
@@ -66,7 +74,21 @@ def show(
     """What to show of each row (with its score), in order; `asked_for`: the question said where to
     look, so that what is there is an answer; `replaced`: handle of a row -> what it replaced, which
     speaks for it."""
-    rows = [row for row, _ in found]
+    one = fit(index, query, vector, [row for row, _ in found], replaced)
+    weak = _weak([score for _, score in found], one.shares, one.near)
+    if found and not asked_for and not _answered(index, query, one):
+        weak = [True] * len(weak)
+    return [Shown(snippet, is_weak) for snippet, is_weak in zip(one.snippets, weak, strict=True)]
+
+
+def fit(
+    index: Answers,
+    query: str,
+    vector: Vectors | None,
+    rows: Sequence[Row],
+    replaced: Mapping[str, Row] = MappingProxyType({}),
+) -> Fit:
+    """How rows fit a question; `replaced` as for `show`."""
     terms = index.terms(query)
     finder = Finder(terms.words, terms.language)
     keys = [row.key for row in rows]
@@ -88,16 +110,7 @@ def show(
             own = finder.share(words, row.title, row.description, *row.tags, *row.about)
             shares[at] = max(shares[at], own)
             near[at] = float(np.fmax(near[at], _near(index, vector, [row.key])[0]))
-    weak = _weak([score for _, score in found], shares, near)
-    floor = index.floor() if vector is not None else math.nan
-    least = _OF_A_STRANGER if names_somebody(terms) and not heard_of(index, terms) else _SPEAKS
-
-    def heard() -> bool:
-        return all(index.knows((word,)) for word in terms.words)
-
-    if not asked_for and _evidence(shares, near, floor, len(terms.words), heard) < least:
-        weak = [True] * len(weak)
-    return [Shown(snippet, is_weak) for snippet, is_weak in zip(snippets, weak, strict=True)]
+    return Fit(terms, snippets, shares, near)
 
 
 def _bodies(index: Answers, terms: QueryTerms, keys: Collection[int]) -> dict[int, str]:
@@ -142,26 +155,42 @@ def _weak(scores: Sequence[float], shares: Sequence[float], near: Sequence[float
     ]
 
 
-def _evidence(
-    shares: Sequence[float],
-    near: Sequence[float],
-    floor: float,
-    words: int,
-    heard: Callable[[], bool],
-) -> float:
-    """What speaks for the best of the rows on a scale of its own: how far its meaning reaches from
-    what unrelated texts have (0) to the same text (1) and the words it has, and how far that is
-    above the next rows, for what has nothing to do with a question fits it equally badly. One
-    shared word of several is chance; most of them are enough, unless the vault never `heard` of one
-    of the others: the rarest word of a question says most of what it is about."""
-    several = [share if share == 1 or share * words > 1 else 0.0 for share in shares]
-    most = max(several, default=0.0)
-    if most >= _COVERED and (most == 1 or all(map(math.isnan, near)) or heard()):
-        return 1.0
-    values = [
-        0.0 if math.isnan(cosine) else (cosine - floor) / (1 - floor) + _BY_WORDS * share
-        for share, cosine in zip(several, near, strict=True)
+def _answered(index: Answers, query: str, found: Fit) -> bool:
+    """Do the rows most likely answer, on a scale that is the same for all vaults?"""
+    blind, asked = all(map(math.isnan, found.near)), len(found.terms.words)
+    if blind or not query.rstrip().endswith("?"):  # words that are looked for
+        several = [share if share == 1 or share * asked > 1 else 0.0 for share in found.shares]
+        most = max(several)
+        if most == 1 or (most >= _COVERED and (blind or _unheard(index, found.terms) == 0)):
+            return True
+    if blind:
+        return False
+    from oneiro_vault.classify.classifier import answered  # as in `drafts`
+
+    return answered(signs(index, found)) >= SURE
+
+
+def signs(index: Answers, found: Fit) -> list[float]:
+    """What speaks for rows answering a question: how far the nearest reaches from what unrelated
+    texts have (0) to the same text (1), and how far that is above the next ones, for what has
+    nothing to do with a question fits it equally badly; the share of its words that the vault never
+    heard of; how many of them one row has; how far the first row reaches; whether the vault knows
+    somebody it names; and how much is in the vault, where more is alike by chance."""
+    floor, terms = index.floor(), found.terms
+    reaches = [0.0 if math.isnan(one) else (one - floor) / (1 - floor) for one in found.near]
+    best, *others = sorted(reaches, reverse=True)
+    others = others[:_BESIDE] or [0.0]
+    return [
+        best,
+        best - sum(others) / len(others),
+        _unheard(index, terms),
+        max(round(share * len(terms.words)) for share in found.shares),
+        reaches[0],
+        float(names_somebody(terms) and heard_of(index, terms)),
+        math.log1p(index.scale(by_meaning=False).notes),
     ]
-    best, *others = sorted(values, reverse=True) or [0.0]
-    others = others[:_BESIDE]
-    return best + best - sum(others) / max(len(others), 1)
+
+
+def _unheard(index: Answers, terms: QueryTerms) -> float:
+    words = terms.words[:_ASKED]
+    return sum(not index.knows((word,)) for word in words) / max(1, len(words))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from oneiro_vault.app import App, init_vault
@@ -23,7 +24,7 @@ def run(scale: int) -> Iterator[Row]:
     rng = random.Random(5)
     own: list[list[bool | None]] = []
     foreign: list[list[bool | None]] = []
-    for pairs, others in _vaults():
+    for pairs, others in vaults():
         mine = [question for _, question in pairs]
         theirs = rng.sample(others, ASKED // 2) + rng.sample(domains.general(), ASKED // 2)
         answers = first_rows([note for note, _ in pairs], mine[:ASKED] + theirs)
@@ -50,7 +51,7 @@ def run(scale: int) -> Iterator[Row]:
     yield Row("related questions whose first row has no mark", _share(clear), None, ">= 0.85", "")
 
 
-def _vaults() -> Iterator[tuple[list[tuple[str, str]], list[str]]]:
+def vaults() -> Iterator[tuple[list[tuple[str, str]], list[str]]]:
     """(notes with a question each, questions of other vaults): eight of 5 to 12 notes, one of 48
     and one of 200, of which most are asked for nothing."""
     kinds = domains.pairs()
@@ -69,13 +70,20 @@ def _vaults() -> Iterator[tuple[list[tuple[str, str]], list[str]]]:
 def first_rows(notes: Sequence[str], questions: Sequence[str]) -> list[bool | None]:
     """For each question whether the first row is marked as weak; None without a row. A note without
     a question is not asked for."""
+    with filed(notes) as app:
+        return _first(app, questions)
+
+
+@contextmanager
+def filed(notes: Sequence[str]) -> Iterator[App]:
+    """A new vault with these notes."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "vault"
         init_vault(root)
         with App.open(root, Settings({"disk.reserve": 0})) as app:
             app.call("remember", {"items": [{"text": note} for note in notes], "dedupe": False})
             app.call("embed")
-            return _first(app, questions)
+            yield app
 
 
 def month() -> list[bool | None]:

@@ -11,6 +11,7 @@ import argparse
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -94,18 +95,25 @@ SHOULD_NOT: Final = ("no fact", "wrong", "older first", "lost", "hostile", "outd
 def live(month: Labelled, judge: Judge | str | None = None, root: Path | None = None) -> Result:
     """The month in a new vault, and what is known at its end. `judge`: who answers in the nights;
     by default what the settings' own default finds."""
-    with tempfile.TemporaryDirectory() as folder:
-        place = root or Path(folder) / "vault"
-        init_vault(place)
-        named = {"dreams.judge": judge} if isinstance(judge, str) else {}
-        clock = Clock(datetime.fromisoformat(month.conversations[0]["when"]).timestamp())
-        with App.open(
-            place, Settings({"disk.reserve": 0, "edits.quiet": 0.0, **named}), clock=clock
-        ) as app:
-            if judge is not None and not isinstance(judge, str):
-                app.house.judges = lambda _name: judge
-            retired = nights(app, clock, month)
-            return measure(app, month, notes(app, retired))
+    spare = tempfile.TemporaryDirectory()
+    with spare as folder, lived(month, root or Path(folder) / "vault", judge) as (app, retired):
+        return measure(app, month, notes(app, retired))
+
+
+@contextmanager
+def lived(
+    month: Labelled, place: Path, judge: Judge | str | None = None
+) -> Iterator[tuple[App, dict[str, datetime]]]:
+    """A new vault with the month, and the night of what was replaced in it, by id."""
+    init_vault(place)
+    named = {"dreams.judge": judge} if isinstance(judge, str) else {}
+    clock = Clock(datetime.fromisoformat(month.conversations[0]["when"]).timestamp())
+    with App.open(
+        place, Settings({"disk.reserve": 0, "edits.quiet": 0.0, **named}), clock=clock
+    ) as app:
+        if judge is not None and not isinstance(judge, str):
+            app.house.judges = lambda _name: judge
+        yield app, nights(app, clock, month)
 
 
 def nights(app: App, clock: Clock, month: Labelled) -> dict[str, datetime]:
@@ -257,10 +265,10 @@ def _about(month: Labelled, fact: Fact, version: Version, note: Note) -> bool:
 
 
 def _found(result: Result, app: App, fact: Fact, known: dict[str, Note]) -> None:
-    ranks = _ranks(app, fact, known, fact.question)
+    best = ranks(app, fact, known, fact.question)
     now, older = (
-        ranks.get(fact.current, TOP),
-        min((ranks.get(n, TOP) for n in range(fact.current)), default=TOP),
+        best.get(fact.current, TOP),
+        min((best.get(n, TOP) for n in range(fact.current)), default=TOP),
     )
     said = f"{fact.key}: {fact.question} present {now + 1}, older {older + 1}"
     result.count("recall", now < TOP, said)
@@ -268,15 +276,15 @@ def _found(result: Result, app: App, fact: Fact, known: dict[str, Note]) -> None
     if fact.current:
         result.count("older first", older < now < TOP, said)
         result.count("lost", older < now == TOP, said)
-        ranks = _ranks(app, fact, known, fact.history_question)
+        best = ranks(app, fact, known, fact.history_question)
         result.count(
             "history",
-            any(ranks.get(n, TOP) < TOP for n in range(fact.current)),
+            any(best.get(n, TOP) < TOP for n in range(fact.current)),
             f"{fact.key}: {fact.history_question}",
         )
 
 
-def _ranks(app: App, fact: Fact, known: dict[str, Note], question: str) -> dict[int, int]:
+def ranks(app: App, fact: Fact, known: dict[str, Note], question: str) -> dict[int, int]:
     """The best rank of each version; a memory that says two of them says the later one."""
     best: dict[int, int] = {}
     for rank, row in enumerate(app.call("recall", {"query": question, "k": TOP})["results"]):

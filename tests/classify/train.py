@@ -19,8 +19,9 @@ from sklearn.linear_model import LogisticRegression
 
 from oneiro_vault.classify import classifier
 from oneiro_vault.classify.classifier import INTENTS, SPEAKERS, TOPICS, WEIGHTS, Head, Vectors
-from tests.classify import train_layers, train_names, train_needed
+from tests.classify import train_answered, train_layers, train_names, train_needed
 from tests.classify.lines import HELD, NONE, SPOKEN, Examples, examples, unseen
+from tests.classify.train_answered import ANSWERED
 from tests.classify.train_layers import HEADS
 from tests.classify.train_names import NAMES
 from tests.classify.train_needed import NEEDED
@@ -167,7 +168,7 @@ def figures(sure: Vectors, labels: Any) -> str:
 
 def main() -> None:
     """Write the weights, or measure; of the heads that are named, else of all."""
-    every = {*get_args(Head), NEEDED, NAMES, LAYERS}
+    every = {*get_args(Head), NEEDED, ANSWERED, NAMES, LAYERS}
     names = every.intersection(sys.argv) or every
     heads: list[Head] = [head for head in get_args(Head) if head in names or LAYERS in names]
     if "--check" in sys.argv:
@@ -175,6 +176,8 @@ def main() -> None:
             check(head)
         if NEEDED in names:
             train_needed.check([*train_needed.seen(sorted(train_needed.LIVES.glob("*.json")))])
+        if ANSWERED in names:
+            train_answered.check([*train_answered.seen()])
         return
     if LAYERS in names:
         train_layers.train()
@@ -194,7 +197,12 @@ def main() -> None:
     if NEEDED in names:  # it learns from what the others say
         classifier.weights.cache_clear()
         known = [*train_needed.seen(sorted(train_needed.LIVES.glob("*.json")))]
-        np.savez_compressed(WEIGHTS, **learned | train_needed.named(train_needed.learn(known)))
+        learned |= train_needed.named(train_needed.learn(known))
+        np.savez_compressed(WEIGHTS, **learned)
+    if ANSWERED in names:  # what a month leaves rests on the others
+        classifier.weights.cache_clear()
+        learned |= train_answered.learn([*train_answered.seen()])
+        np.savez_compressed(WEIGHTS, **learned)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,13 @@ fit."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from oneiro_vault.classify import classifier
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.embed.embedders import HashEmbedder
 from oneiro_vault.index.store import Index
@@ -138,33 +140,50 @@ def test_rows_that_barely_fit_beside_better_ones(
     assert tuple(result_lines._weak(scores, shares, near)) == weak
 
 
-@pytest.mark.parametrize(
-    ("shares", "near", "words", "speaks"),
-    [
-        ((0.0, 0.0), (0.6, 0.2), 3, True),  # near, and nearer than the others
-        ((0.0, 0.0), (0.3, 0.28), 3, False),  # as all others are
-        ((0.33, 0.0), (0.2, 0.1), 3, False),  # one word of three is chance
-        ((0.67, 0.0), (0.1, 0.1), 3, True),
-        ((1.0,), (NAN,), 1, True),  # the only word there is
-        ((0.5, 0.5), (NAN, NAN), 4, False),
-        ((), (), 2, False),
-    ],
-)
-def test_what_speaks_for_an_answer_depends_on_no_other_vault(
-    shares: tuple[float, ...], near: tuple[float, ...], words: int, speaks: bool
-) -> None:
-    assert (
-        result_lines._evidence(shares, near, 0.1, words, lambda: True) >= result_lines._SPEAKS
-    ) is speaks
+def speaks(
+    reach: float, others: float, unheard: float, most: int, known: bool = False, size: int = 100
+) -> bool:
+    """Is a question most likely answered whose nearest row, the first, reaches so far?"""
+    found = [reach, reach - others, unheard, most, reach, float(known), math.log1p(size)]
+    return classifier.answered(found) >= result_lines.SURE
+
+
+def test_what_speaks_for_an_answer() -> None:
+    assert speaks(0.56, 0.1, 0.33, 0), "near, and nearer than the others"
+    assert not speaks(0.22, 0.2, 0.33, 0), "as all others are"
+    assert not speaks(0.11, 0.0, 0.67, 1), "one word of three is chance"
+    assert speaks(0.3, 0.1, 0.0, 3), "all of its words are here, and some of its meaning"
 
 
 def test_most_words_are_not_enough_where_another_was_never_heard_of() -> None:
     """ "How do I fold a paper crane?" has two of its words in a note on a paper that is a fold."""
-    evidence = result_lines._evidence
-    assert evidence((0.67, 0.0), (0.1, 0.1), 0.1, 3, lambda: False) < result_lines._SPEAKS
-    assert evidence((0.67, 0.0), (0.6, 0.1), 0.1, 3, lambda: False) >= result_lines._SPEAKS
-    assert evidence((1.0, 0.0), (0.1, 0.1), 0.1, 3, lambda: False) == 1.0, "as it stands in a row"
-    assert evidence((0.67, 0.0), (NAN, NAN), 0.1, 3, lambda: False) == 1.0, "no vectors to ask"
+    assert not speaks(0.0, 0.0, 0.33, 2)
+    assert speaks(0.56, 0.0, 0.33, 2)
+
+
+def test_somebody_known_speaks_for_an_answer_and_much_that_may_be_alike_by_chance_against_it() -> (
+    None
+):
+    assert speaks(0.2, 0.1, 0.3, 1, known=True)
+    assert not speaks(0.2, 0.1, 0.3, 1)
+    assert speaks(0.35, 0.2, 0.3, 0, size=5)
+    assert not speaks(0.35, 0.2, 0.3, 0, size=500)
+
+
+def weak(index: Index, query: str, *paths: str, meaning: bool = True) -> list[bool]:
+    index.refresh()
+    index.open_vectors()
+    index.embed()
+    vector = index.query(query) if meaning else None
+    return [one.weak for one in result_lines.show(index, query, vector, rows(index, *paths))]
+
+
+def test_words_that_are_looked_for_are_enough_by_themselves(vault: Notes, index: Index) -> None:
+    vault.put("a.md", "The crane in the harbour lifts forty tonnes of paper.\n")
+    assert weak(index, "paper crane", "a.md") == [False]
+    assert weak(index, "harbour", "a.md", meaning=False) == [False]
+    assert weak(index, "paper tonnes umbrella", "a.md", meaning=False) == [False], "most of them"
+    assert weak(index, "paper umbrella origami swan", "a.md", meaning=False) == [True]
 
 
 def test_an_answer_without_rows(index: Index) -> None:
