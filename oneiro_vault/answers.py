@@ -201,12 +201,13 @@ class Fedback(Answer):
 
 
 class Corrected(Answer):
-    """`correct`: what holds now, and what it replaced."""
+    """`correct`: what holds now, what it replaced, and what that says besides (None: nothing)."""
 
     id: str
     path: str
     title: str
     replaced: Titled
+    kept: Titled | None
     commit: str | None
 
 

@@ -112,7 +112,10 @@ def correct_(
     found = face.ops.correct(text=words(face, text), id=ident, valid_from=valid_from)
     old = found["replaced"]
     told = f"{found['id']}  {line(found['title'])}\n  {found['path']}"
-    return Output(f"Remembered {told}\n  replaces {old['id']}  {line(old['title'])}", found)
+    told += f"\n  replaces {old['id']}  {line(old['title'])}"
+    if rest := found["kept"]:
+        told += f"\n  what that said besides is {rest['id']}  {line(rest['title'])}"
+    return Output(f"Remembered {told}", found)
 
 
 def _refuse_both(text: tuple[str, ...], item: Mapping[str, Any]) -> None:

@@ -9,15 +9,17 @@ from typing import Final
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.markdown.taxonomy import prose
 from oneiro_vault.core.memory import captured
 from oneiro_vault.core.text import corrections
+from oneiro_vault.core.text.claims import split_sentences
 from oneiro_vault.core.text.equality import says_all
-from oneiro_vault.core.text.query import analyse, fts_expression
+from oneiro_vault.core.text.query import analyse, content_words, fts_expression
 from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound
 from oneiro_vault.index.base import Filters, Row
 from oneiro_vault.operations.remember.drafts import KEPT, Draft
 from oneiro_vault.operations.runtime import House
-from oneiro_vault.recall.answer_order import LASTS
+from oneiro_vault.recall.answer_order import FACT, LASTS
 from oneiro_vault.recall.relevance import weigh
 from oneiro_vault.recall.request import Asked
 from oneiro_vault.recall.search import Search
@@ -28,6 +30,8 @@ _CLEAR: Final = 0.35
 _APART: Final = 0.1
 """What has to speak for a memory (`relevance.weigh`) that a text may correct, that it clearly does,
 and how far the next one must be behind."""
+_SPOKEN_OF: Final = 0.5
+"""Share of a sentence's words that a correction has which speaks of it."""
 _LOOKED_AT: Final = 8
 """Memories that hold all words of a new one and are compared with it: the shortest."""
 _DUPLICATE: Final = 0.85
@@ -183,6 +187,32 @@ def corrected(house: House, text: str, progress: Progress) -> Row:
         kept=KEPT,
         hint="Name it: `oneiro correct --id ID TEXT`.",
     )
+
+
+def besides(house: House, text: str, known: memories.Memory) -> str:
+    """The sentences of a short memory that a correction does not speak of: all but the one nearest
+    to it and those whose words it has. Nothing of one in another form than plain sentences."""
+    body = prose(known.body).strip()
+    sentences = [one for one in split_sentences(body) if one.strip()]
+    if len(body) > FACT or "\n" in body or len(sentences) < 2:
+        return ""
+    said = content_words(text)
+    shares = [_share(content_words(one), said) for one in sentences]
+    vectors = [house.query_vector(one, wait=True)[0] for one in (text, *sentences)]
+    if all(one is not None for one in vectors):
+        near = [float(vectors[0] @ one) for one in vectors[1:]]
+    else:
+        near = shares
+    nearest = max(range(len(sentences)), key=lambda at: near[at] + shares[at])
+    return " ".join(
+        one
+        for at, one in enumerate(sentences)
+        if at != nearest and (shares[at] < _SPOKEN_OF or not content_words(one))
+    ).strip()
+
+
+def _share(words: Collection[str], said: Collection[str]) -> float:
+    return len({*words} & {*said}) / max(1, len({*words}))
 
 
 def _overlap(one: set[str], other: set[str]) -> float:

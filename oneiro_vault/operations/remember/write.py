@@ -17,6 +17,7 @@ from oneiro_vault.operations import runtime
 from oneiro_vault.operations.remember import images
 from oneiro_vault.operations.remember.dedupe import (
     Already,
+    besides,
     corrected,
     durable,
     nearest,
@@ -242,22 +243,29 @@ def correct(
     actor: str = "user",
     progress: Progress = quiet,
 ) -> answers.Corrected:
-    """Store what holds now and replace what it corrects, in one commit; the old words stay. Without
-    an `id` the one memory that says the same of the same subject is found. Raises AmbiguousId when
-    several may be meant, NotFound when none is."""
+    """Store what holds now and replace what it corrects, in one commit; the old words stay. What
+    the old memory says besides stands in one of its own from then on (`kept`). Without an `id` the
+    one memory that says the same of the same subject is found. Raises AmbiguousId when several may
+    be meant, NotFound when none is."""
     body = body_of(text, house.settings["notes.indexed_bytes"])
     house.converge()
     row = house.resolve(id) if id else corrected(house, body.strip(), progress)
     item = {"text": text, "type": row.type, "replaces": row.handle, "valid_from": valid_from}
-    kept = {"kind": row.kind, "project": row.project}
-    done = remember(house, [item | {k: v for k, v in kept.items() if v}], actor)
-    stored = done["results"][0]
+    same = {name: value for name in ("kind", "project") if (value := getattr(row, name))}
+    items = [item | same]
+    if rest := besides(house, body, house.load(row)[1]):
+        trust = memories.weakest([row.trust, memories.trust_of(actor)])
+        given = {"created": row.created, "derived_from": [row.handle], "about": list(row.about)}
+        items.append({"text": rest, "type": row.type, "trust": trust} | given | same)
+    done = remember(house, items, actor, dedupe=False if rest else None)
+    stored, *others = done["results"]
     return {
         "schema": 1,
         "id": stored["id"],
         "path": stored["path"],
         "title": stored["title"],
         "replaced": {"id": row.handle, "title": row.title},
+        "kept": {"id": others[0]["id"], "title": others[0]["title"]} if others else None,
         "commit": done["commit"],
     }
 

@@ -83,6 +83,35 @@ def test_one_that_is_named_is_replaced(call: Call) -> None:
     assert call("show", id=old)["meta"]["status"] == "active"
 
 
+@pytest.mark.model
+def test_what_a_memory_says_besides_stays(lived: App) -> None:
+    def call(op: str, **params: Any) -> dict[str, Any]:
+        return lived.call(op, params)
+
+    migraine = "I get migraines when I sleep badly, I just take paracetamol."
+    old = stored(call, f"I study on Tuesday evenings for the course. {migraine}", trust="external")
+    done = call("correct", text="I study on Friday evenings, not on Tuesday evenings.", id=old)
+    kept = call("show", id=done["kept"]["id"])
+    assert kept["body"].strip() == migraine
+    assert (kept["meta"]["status"], kept["meta"]["trust"]) == ("active", "external")
+    assert list(kept["meta"]["derived_from"]) == [old]
+    entry = call("log", limit=1)["entries"][0]
+    assert (entry["op"], entry["commit"]) == ("supersede", done["commit"])
+    assert call("show", id=old)["meta"]["superseded_by"] == done["id"]
+    call("undo", commit=done["commit"])
+    assert call("show", id=old)["meta"]["status"] == "active"
+    with pytest.raises(NotFound):
+        call("show", id=done["kept"]["id"])
+
+
+def test_nothing_is_kept_besides_one_sentence_or_what_is_said_again(call: Call) -> None:
+    old = stored(call, "The boat is called Petrel.")
+    assert call("correct", text="The boat is called Fulmar.", id=old)["kept"] is None
+    old = stored(call, "The kiln is in Leeds. It is fired on Mondays.")
+    done = call("correct", text="The kiln is in Hull and is fired on Mondays.", id=old)
+    assert done["kept"] is None
+
+
 def test_remember_says_what_it_replaces(call: Call) -> None:
     old = stored(call, "Ana wants the release on Fridays.")
     new = stored(call, "Ana wants the release on Thursdays.", replaces=old)
