@@ -31,7 +31,7 @@ _OVER: Final = tuple(
     re.compile(pattern, re.I)
     for pattern in (
         rf"\bno longer (?P<old>.+?){_END}",
-        rf"\b(?:don['’]t|doesn['’]t|do not|does not|isn['’]t|aren['’]t|am not|is not|are not|not) "
+        rf"\b(?:(?:do|does|is|are)n['’]?t|(?:do|does|am|is|are) not|not) "
         rf"(?P<old>{_WITHIN}),? any ?more\b",
         rf"\bnot (?:on |at |in |to )?(?P<old>{_WITHIN}),? but\b",
         rf", not (?:on |at |in |to )?(?P<old>{_WITHIN}){_END}",

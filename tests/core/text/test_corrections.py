@@ -18,6 +18,7 @@ from oneiro_vault.core.text.corrections import corrects
         ("My rent is now 1,180 euros.", "My rent is 1,450 francs."),
         ("I don't eat meat anymore.", "I eat meat twice a week."),
         ("I'm not vegan anymore.", "I am vegan."),
+        ("my supervisor isnt dr lanyon anymore", "my supervisor is dr lanyon"),
         ("The exam is on Thursday, not Tuesday.", "The exam is on Tuesday."),
         ("Our stand-up was moved to 10:00.", "Our stand-up is at 9:15."),
         ("The stand-up moved to 10:00.", "Our stand-up is at 9:15."),
