@@ -152,6 +152,17 @@ def test_the_settings_are_read_by_app_and_faces_only() -> None:
     assert readers <= {"app", "operations", "cli", "daemon", "hook", "settings", "__init__"}
 
 
+def test_nothing_behind_the_door_of_the_vault_leads_back_to_it() -> None:
+    """Not even for its type: they are handed its parts. `layout` stands before it, and makes
+    vaults."""
+    behind = set((PACKAGE / "vault").rglob("*.py")) - {PACKAGE / "vault" / "layout.py"}
+    assert {
+        str(path.relative_to(PACKAGE))
+        for path in behind
+        if "oneiro_vault.vault.vault" in imports(path)
+    } == set()
+
+
 def test_every_room_is_on_a_floor() -> None:
     rooms = {p.name for p in PACKAGE.iterdir() if p.is_dir() and (p / "__init__.py").exists()}
     assert rooms <= FLOOR.keys()

@@ -135,14 +135,14 @@ class Background:
         except OneiroError:
             self.house.edited = True
             raise
-        look = self.house.vault.look()
+        look = self.house.vault.edits.look()
         self.house.edited = self.house.edited or bool(look.ready or look.waiting)
 
     def _fold(self) -> None:
-        self.house.vault.flush_index()
+        self.house.vault.gate.flush()
         if time.monotonic() - self._ledger_at >= LEDGER_LOOK:
             self._ledger_at = time.monotonic()
-            if self.house.vault.events_wait(LEDGER_AFTER, run_log.EVENT):
+            if self.house.vault.ledger.overdue(LEDGER_AFTER, run_log.EVENT):
                 self.house.vault.fold()
 
     def _let_writers_go_first(self) -> None:

@@ -48,7 +48,7 @@ class Proposal:
 def verdicts(house: House) -> dict[str, str]:
     """Decision -> what the ledger says became of it; the latest counts."""
     found = {}
-    for event in house.vault.events():
+    for event in house.vault.ledger.events():
         if (
             event.get("e") == EVENT
             and isinstance(decision := event.get("d"), str)
@@ -71,7 +71,7 @@ def waiting(house: House, settled: Collection[str] | None = None) -> list[Propos
     """Every proposal that is open, branch by branch, in the order in which they were made.
     `settled`: decisions that are not. Only notes can be proposed."""
     found: dict[str, Proposal] = {}
-    for branch in proposal_branches.branches(house.vault):
+    for branch in proposal_branches.branches(house.vault.repo):
         if settled is None:
             settled = made(house) | verdicts(house).keys()
         left = [one for one in on(house, branch) if one.id not in settled]

@@ -256,14 +256,15 @@ def tidy(house: House, lapse: bool = False) -> list[str]:
     """Put away every branch on which nothing waits any more, also one that was merged with plain
     git; returns their names. `lapse`: proposals that no longer fit hold none open. Raises
     OneiroError."""
-    found = proposal_branches.branches(house.vault)
+    repo, gate = house.vault.repo, house.vault.gate
+    found = proposal_branches.branches(repo)
     if not found:
         return []
     settled = proposals.made(house) | proposals.verdicts(house).keys()
     return [
         branch.name
         for branch in found
-        if _is_done(house, branch, settled, lapse) and proposal_branches.close(house.vault, branch)
+        if _is_done(house, branch, settled, lapse) and proposal_branches.close(repo, gate, branch)
     ]
 
 

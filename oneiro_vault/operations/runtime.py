@@ -153,7 +153,7 @@ class House:
             # a person's commit may have left out what is on disk: no file says so
             self.edited = True
             changed = (
-                self.vault.changed_between(self._indexed_head, head) if self._indexed_head else []
+                self.vault.repo.difference(self._indexed_head, head) if self._indexed_head else ()
             )
             paths |= {
                 path for path in changed if path.lower().endswith(".md")
@@ -241,7 +241,7 @@ class House:
         """Commit a person's resting edits, when the settings say so; wrong ones may have said
         no."""
         if self.settings["edits.commit"] and not self.wrong:
-            self.vault.commit_edits()
+            self.vault.edits.commit()
 
     def _take_dirty(self) -> set[str]:
         taken, self.dirty = self.dirty | self.seen(), set()
@@ -393,7 +393,7 @@ class House:
     def _unknown(self, wanted: str) -> OneiroError:
         last = {
             str(event.get("e")): (event["id"], str(event.get("t", ""))[:10])
-            for event in self.vault.events()
+            for event in self.vault.ledger.events()
             if str(event.get("id", "")).startswith(wanted)
         }
         if "purge" in last:
@@ -440,18 +440,18 @@ class House:
             query and 0 <= self.clock() - when < SITTING and not self.vault.secrets.find(query)
         )  # the ledger is history too
         fields = {"q": query} if asked else {}
-        self.vault.use(ident, "use", why=why, **fields)
+        self.vault.ledger.use(ident, "use", why=why, **fields)
 
     # -- use and strength
 
     def uses(self) -> dict[str, Use]:
         """id -> how often and when last a memory was used on purpose, folded from every device's
         ledger."""
-        stamp = self.vault.ledger_stamp()
+        stamp = self.vault.ledger.stamp()
         if stamp != self._uses_stamp:
             found: dict[str, Use] = {}
             gone: dict[str, Mapping[str, Any]] = {}
-            for event in self.vault.events():
+            for event in self.vault.ledger.events():
                 kind, ident = event.get("e"), str(event.get("id", ""))
                 if kind in ("use", DOUBT):
                     found.setdefault(ident, Use()).heard(event)

@@ -95,7 +95,7 @@ def whole(app: App, root: Path) -> None:
         "--format=%H%(trailers:key=Oneiro-Memory,valueonly,separator=%x20)",
     ).splitlines()
     assert len(replaced) == sum(len(line.split(" ")) - 1 for line in merges)
-    assert app.house.vault.problems() == []
+    assert app.house.vault.health.problems() == []
     assert git(root, "status", "--porcelain") == ""
 
 

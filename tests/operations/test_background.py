@@ -117,7 +117,7 @@ def test_uses_get_a_commit_of_their_own_after_a_day(
     owner.call("show", {"id": ident})
     monkeypatch.setattr(background, "LEDGER_LOOK", 0.0)
     assert owner.house.vault.ledger.waiting()
-    assert not owner.house.vault.events_wait(background.LEDGER_AFTER)
+    assert not owner.house.vault.ledger.overdue(background.LEDGER_AFTER)
     monkeypatch.setattr(background, "LEDGER_AFTER", 0.0)
     until(lambda: git(root, "log", "-1", "--format=%s").startswith("ledger:"))
     until(lambda: git(root, "status", "--porcelain") == "")

@@ -151,7 +151,7 @@ def test_what_a_person_changed_meanwhile_makes_it_stale(app: App, root: Path) ->
     assert "changed since" in done["stale"][0]["why"]
     assert [row["id"] for row in done["accepted"]] == [second["id"]]
     assert "Only on weekdays." in note.read_text()
-    app.house.vault.commit_edits(quiet=0.0)
+    app.house.vault.edits.commit(quiet=0.0)
     assert review.tidy(app.house, lapse=True) == [branch]
     assert [one["op"] for one in dream(app)["decisions"]] == [
         "merge"
@@ -223,7 +223,7 @@ def test_squashed_with_plain_git(app: App, root: Path) -> None:
     assert open_(app) == []
     assert review.tidy(app.house) == [branch]
     assert ids <= {
-        event.get("d") for event in app.house.vault.events() if event.get("v") == "accepted"
+        event.get("d") for event in app.house.vault.ledger.events() if event.get("v") == "accepted"
     }
 
 
@@ -260,7 +260,7 @@ def squashed(
 def verdicts(app: App) -> dict[str, str]:
     return {
         str(event["d"]): str(event["v"])
-        for event in app.house.vault.events()
+        for event in app.house.vault.ledger.events()
         if event.get("e") == "review"
     }
 
@@ -571,7 +571,7 @@ def test_only_notes_can_be_proposed(app: App, root: Path) -> None:
         "merge: x\n\nOneiro-Op: merge\nOneiro-Run: 12345678\nOneiro-Decision: 00112233445566aa",
     )
     assert open_(app) == []  # HEAD is on it
-    assert not proposal_branches.branches(app.house.vault)
+    assert not proposal_branches.branches(app.house.vault.repo)
     assert dream(app)["branch"] is None  # what is committed here is under review as it is
     git(root, "switch", "-q", "main")
     assert git(root, "rev-parse", "HEAD").strip() == tip

@@ -253,7 +253,7 @@ def test_what_git_brings_back_nobody_reads(pair: tuple[App, App, Path], reopened
     (one.house.root / "moved/again.md").write_text(
         (one.house.root / "moved/elsewhere.md").read_text() + "\nCopied by hand.\n"
     )
-    one.house.vault.commit_edits()
+    one.house.vault.edits.commit()
     assert git(one.house.root, "ls-files", "moved/again.md") == ""
     assert "moved/again.md" in {entry["path"] for entry in one.call("status")["held"]}
     (one.house.root / "moved/again.md").unlink()
@@ -316,7 +316,7 @@ def test_no_command_of_ours_says_it_again_in_another_memory(pair: tuple[App, App
     place = one.house.root / one.call("show", {"id": other})["path"]
     edited = f"---\nid: {other}\ntype: semantic\ntitle: {title}\n---\n{body}\n"
     place.write_text(edited)
-    one.house.vault.commit_edits(quiet=0.0)
+    one.house.vault.edits.commit(quiet=0.0)
     one.house.reconcile()
     assert one.house.vault.head() == before
     state = one.call("status")

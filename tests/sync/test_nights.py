@@ -102,7 +102,7 @@ def rows(app: App, *, type_: str, status: str = "active") -> list[Any]:
 def pulled(app: App, how: str) -> None:
     """What a person types."""
     app.house.vault.fold()
-    app.house.vault.flush_index()
+    app.house.vault.gate.flush()
     git(app.house.root, "pull", "-q", how, "--no-edit")
 
 
@@ -190,7 +190,7 @@ def test_what_a_person_changed_or_took_back_stays(pair: Pair) -> None:
     late = [row for row in rows(two, type_="orientation") if "Fridays" in row.title]
     note = two.house.root / late[0].path
     note.write_text(note.read_text().replace("then. The", "then, says Ada. The", 1))
-    two.house.vault.commit_edits(quiet=0.0)
+    two.house.vault.edits.commit(quiet=0.0)
     git(one.house.root, "push", "-q", "origin", "main")
     pulled(two, "--no-rebase")
     made = mended(two)

@@ -92,7 +92,7 @@ def _adopted(
     if row.id:
         return (f"already has the id {row.id}", KNOWN) if asked else None
     data = house.vault.read(row.path)
-    if what := house.vault.held(row.path, data):
+    if what := house.vault.edits.held(row.path, data):
         return f"it holds what looks like {what}", SECRET
     changes.append(
         Write(row.path, _with_id(house, row, data, ident := new_id()), sha256(data).hexdigest())

@@ -380,7 +380,7 @@ def mend(house: House, yes: bool = False) -> answers.Mended:
             path: (old, new) for path, (old, new) in plain.items() if _put(house, path, old, new)
         }
         receipts = (
-            house.vault.commit_edits(list(plain), quiet=0.0)
+            house.vault.edits.commit(list(plain), quiet=0.0)
             if house.settings["edits.commit"]
             else []
         )

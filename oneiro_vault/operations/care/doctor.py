@@ -23,7 +23,6 @@ from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.remember import images, store_captures
 from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.vault.health.problems import Problem as VaultProblem
-from oneiro_vault.vault.health.problems import find
 from oneiro_vault.vault.worktree.attachments import named_in
 
 
@@ -129,7 +128,8 @@ def doctor(
     today's."""
     mender = _Mender(house, progress) if fix else None
     harm = [
-        mender(_vault_problem(p), p) if mender else _vault_problem(p) for p in house.vault.damaged()
+        mender(_vault_problem(p), p) if mender else _vault_problem(p)
+        for p in house.vault.health.damaged()
     ]
     try:
         found = _findings(house, progress)
@@ -160,9 +160,9 @@ def _findings(
         house.await_model(progress)
     house.index.open_vectors()
     found: list[tuple[answers.Finding, VaultProblem | IndexProblem | None]] = []
-    of_vault = find(house.vault)
+    of_vault = house.vault.health.undamaged()
     if house.braked and not any(p.kind == "brake" for p in of_vault):
-        back = house.vault.look().way_back()
+        back = house.vault.edits.look().way_back()
         found.append((_problem("brake", "error", house.braked, back), None))
     listed = {path for path, _ in house.index.unreadable()}  # told once, by the index
     found += [
@@ -264,7 +264,7 @@ class _Mender:
             if isinstance(problem, IndexProblem):
                 if self._rebuilt is not None:
                     raise self._rebuilt
-            elif not self._house.vault.fix(problem):
+            elif not self._house.vault.health.fix(problem):
                 return shown
         except OneiroError as error:
             return {**shown, "message": f"{shown['message']} (could not be mended: {error})"}

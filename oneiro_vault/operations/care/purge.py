@@ -146,7 +146,7 @@ def look(house: House, ids: Sequence[str] = (), matching: str = "") -> Purge:
 
 
 def _traced(house: House, ids: Sequence[str], matching: str) -> Trace:
-    tracer = Tracer(house.vault)
+    tracer = Tracer(house.vault.repo, house.vault.files)
     return (
         tracer.of_text(checked(matching))
         if matching

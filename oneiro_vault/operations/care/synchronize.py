@@ -63,7 +63,7 @@ def _keep_edits(house: House, rest: float | None) -> int:
     """How many commits that were. Raises LockTimeout while git is at work."""
     house.vault.gate.rest()
     keeps = house.settings["edits.commit"] and not house.wrong
-    edits = house.vault.commit_edits(quiet=rest) if keeps else []
+    edits = house.vault.edits.commit(quiet=rest) if keeps else []
     house.vault.fold()
     return len(edits)
 
@@ -114,7 +114,7 @@ def _answer(house: House, answer: answers.Synced, yes: bool, progress: Progress)
 
 
 def _stays(house: House) -> list[answers.Refused]:
-    look = house.vault.look(quiet=0.0)
+    look = house.vault.edits.look(quiet=0.0)
     found = {one.path: one.reason for one in look.refused} | look.held()
     found |= {path: conflict(house.vault.files, path) for path in look.conflicted}
     found |= dict.fromkeys(look.staged, "its changes are staged, not committed")
@@ -146,7 +146,7 @@ def _ran(answer: answers.Synced, done: Done) -> None:
 def _looked(answer: answers.Synced, house: House, met: Meeting) -> None:
     answer["actions"] = [_action(one) for one in met.plan.actions]
     answer["late"] = [_late(one) for one in met.late]
-    answer["edits"] = len(house.vault.look(quiet=0.0).ready)
+    answer["edits"] = len(house.vault.edits.look(quiet=0.0).ready)
 
 
 def _action(one: Action) -> answers.SyncAction:

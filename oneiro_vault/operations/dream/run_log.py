@@ -72,7 +72,7 @@ def runs(
     )
     idle = [
         event
-        for event in house.vault.events()
+        for event in house.vault.ledger.events()
         if event.get("e") == EVENT and event.get("id") not in found
     ]
     rows: list[tuple[float, answers.PastRun]] = [

@@ -128,7 +128,7 @@ class Runner:
 
     def run(self, loop: Loop) -> Run:
         """One loop from beginning to end. Raises OneiroError only when nothing was done yet."""
-        if self.lease is not None and (found := self.house.vault.rewritten()) is not None:
+        if self.lease is not None and (found := self.house.vault.health.rewritten()) is not None:
             raise found.brake()  # before anybody is asked, and paid, for what could not be written
         self.judge.begin()
         run = Run(
@@ -289,7 +289,7 @@ class Runner:
             "since": first.started,
         }
         with suppress(OneiroError):  # a night of which nobody can be told is no less over
-            self.house.vault.use(first.run, EVENT, **facts)
+            self.house.vault.ledger.use(first.run, EVENT, **facts)
 
     def _write(self, run: Run, body: str, title: str) -> None:
         path = report.name_of(run)

@@ -190,7 +190,7 @@ def run(
                     tidy(house)
                 review = (
                     review or house.settings["dreams.review"]
-                ) and not proposal_branches.reviewing_here(house.vault)
+                ) and not proposal_branches.reviewing_here(house.vault.repo)
                 branch = (
                     proposal_branches.Branch(house.vault, house.now()[:10], house.vault.head())
                     if review

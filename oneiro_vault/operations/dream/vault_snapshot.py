@@ -168,7 +168,7 @@ def _children(read: Mapping[str, tuple[Memory, bytes, str]]) -> dict[str, list[s
 
 def _asked(house: House) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for event in house.vault.events():
+    for event in house.vault.ledger.events():
         if event.get("e") == "use" and isinstance(query := event.get("q"), str) and query.strip():
             known = found.setdefault(str(event.get("id", "")), [])
             found[str(event.get("id", ""))] = [*(one for one in known if one != query), query][

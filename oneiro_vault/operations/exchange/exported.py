@@ -212,7 +212,7 @@ class Selection:
         vault = self._house.vault
         if isinstance(self.view, Past):
             return vault.history.log(start=self.view.moment.point.commit)
-        return vault.log()
+        return vault.log.entries()
 
 
 def relinked(body: str, said: Callable[[Link, str], str | None]) -> str:

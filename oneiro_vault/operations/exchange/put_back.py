@@ -221,7 +221,7 @@ class _Batch:
         here = self.house.vault.read(row.path)
         if data == here:
             return None
-        last = next(iter(self.house.vault.log(1, memory=row.id, path=row.path)), None)
+        last = next(iter(self.house.vault.log.entries(1, memory=row.id, path=row.path)), None)
         if last is None or last.actor != self.actor:
             raise _ChangedError
         return Write(row.path, data, digest(here))

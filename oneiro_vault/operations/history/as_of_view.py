@@ -169,7 +169,7 @@ def view(house: House, as_of: str, progress: Progress = quiet) -> Iterator[Past]
 
 def _uses(house: House, until: float) -> dict[str, Use]:
     found: dict[str, Use] = {}
-    for event in house.vault.events():
+    for event in house.vault.ledger.events():
         moment = memories.epoch(str(event.get("t", "")))
         if event.get("e") in ("use", DOUBT) and moment is not None and moment < until:
             found.setdefault(str(event.get("id", "")), Use()).heard(event)

@@ -65,7 +65,7 @@ def usage(house: House, id: str, limit: int = 50) -> answers.Usage:
     row = house.index.by_path(path) if path else None
     events = [
         event
-        for event in house.vault.events()
+        for event in house.vault.ledger.events()
         if event.get("e") in ("use", DOUBT) and ident and event.get("id") == ident
     ]
     events.sort(key=lambda event: str(event.get("t", "")), reverse=True)

@@ -46,7 +46,7 @@ def versions(house: House, id: str, limit: int = 50) -> answers.Versions:
     house.converge()
     ident, path = recall_show.anyone(house, id)
     row = house.index.by_path(path) if path else None
-    entries = house.vault.log(_COMMITS, memory=ident, path=path, quick=True)
+    entries = house.vault.log.entries(_COMMITS, memory=ident, path=path, quick=True)
     taken = commit_log.taken_back(one for one in entries if one.reason.startswith("undo of "))
     found = [*_on_disk(house, row), *islice(_walk(house, entries, ident, path), limit + 1)]
     pairs = zip(found, [*found[1:], None], strict=True)

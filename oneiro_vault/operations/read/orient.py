@@ -198,9 +198,9 @@ def feedback(
     kept = " ".join(reason.split())[:_QUESTION]
     said = {"reason": kept} if kept and not house.vault.secrets.find(kept) else {}
     if useful:
-        house.vault.use(row.id, "use", why=USEFUL, actor=actor, **said)
+        house.vault.ledger.use(row.id, "use", why=USEFUL, actor=actor, **said)
     else:
-        house.vault.use(row.id, DOUBT, actor=actor, **said)
+        house.vault.ledger.use(row.id, DOUBT, actor=actor, **said)
     return {
         "schema": 1,
         "id": row.id,

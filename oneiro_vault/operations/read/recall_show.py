@@ -285,10 +285,10 @@ def log(house: House, id: str | None = None, limit: int = 20) -> answers.Log:
     """Commits, newest first: all of them or those of one memory (forgotten ones too)."""
     house.converge()
     if id is None:
-        entries = house.vault.log(limit)
+        entries = house.vault.log.entries(limit)
     else:
         ident, path = anyone(house, id)
-        entries = house.vault.log(limit, memory=ident, path=path)
+        entries = house.vault.log.entries(limit, memory=ident, path=path)
     return {"schema": 1, "entries": [told_of(entry) for entry in entries]}
 
 
@@ -308,7 +308,7 @@ def anyone(house: House, text: str) -> tuple[str, str]:
     wanted = text.strip().lower()
     gone = {
         str(e["id"])
-        for e in house.vault.events()
+        for e in house.vault.ledger.events()
         if e.get("e") == "tombstone"
         and len(wanted) >= 4
         and str(e.get("id", "")).startswith(wanted)
@@ -323,7 +323,9 @@ def why(house: House, id: str) -> answers.Why:
     """The story of one memory: what happened to it, what it came from, how it was used."""
     ident, path = anyone(house, id)
     row = house.index.by_path(path) if path else None
-    story = [told_of(entry) for entry in reversed(house.vault.log(1000, memory=ident, path=path))]
+    story = [
+        told_of(entry) for entry in reversed(house.vault.log.entries(1000, memory=ident, path=path))
+    ]
     use = house.uses().get(ident)
     used: answers.Uses = {
         "days": len(use.days) if use else 0,
@@ -357,7 +359,7 @@ def stats(house: House) -> answers.Stats:
         "statuses": dict(Counter(row.status for row in rows).most_common()),
         "faded": faded,
         "bytes": sum(row.size for row in rows),
-        "commits": house.vault.commits(),
+        "commits": house.vault.log.count(),
         "index": house.index.status(),
         "settings": {name: house.settings[name] for name in house.settings},
     }
@@ -375,8 +377,8 @@ def status(house: House) -> answers.Status:
 
     behind = house.converge()
     state = house.index.status()
-    look = house.vault.look()
-    rewritten = house.vault.rewritten()
+    look = house.vault.edits.look()
+    rewritten = house.vault.health.rewritten()
     unreadable: list[answers.Refused] = [
         {"path": path, "reason": reason} for path, reason in house.index.unreadable()
     ]

@@ -190,7 +190,7 @@ def influence(house: House, ids: Sequence[str] = ()) -> answers.Influence:
 def used_on(house: House) -> dict[str, Days]:
     """Id -> how the memory was used and judged."""
     found: dict[str, Days] = {}
-    for event in house.vault.events():
+    for event in house.vault.ledger.events():
         ident, day = str(event.get("id", "")), _day(event)
         for kind in _kinds(event) if day else ():
             found.setdefault(ident, _never())[kind][day] += 1

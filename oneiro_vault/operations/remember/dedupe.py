@@ -223,7 +223,7 @@ def durable(house: House, row: Row) -> str:
             return (
                 row.sha256 if head == row.blob else sha256(house.vault.past.data(head)).hexdigest()
             )
-        house.vault.commit_edits([row.path], quiet=0.0)
+        house.vault.edits.commit([row.path], quiet=0.0)
     return ""
 
 

@@ -134,7 +134,7 @@ def _known(
         position: shown(row, sha) for position, row in found.items() if (sha := durable(house, row))
     }
     if not importing and results and found[0].id:
-        house.vault.use(found[0].id, "use", why=runtime.AGAIN)
+        house.vault.ledger.use(found[0].id, "use", why=runtime.AGAIN)
     return results
 
 
@@ -360,7 +360,7 @@ def _base(house: House, row: Row, data: bytes, given: str | None) -> str:
     )
     names = {
         path
-        for found in house.vault.log(memory=row.id, path=row.path)
+        for found in house.vault.log.entries(memory=row.id, path=row.path)
         for path in found.paths
         if row.id and row.id in path
     }

@@ -45,7 +45,7 @@ def lived(root: Path) -> Iterator[tuple[App, Call]]:
         def call(operation: str, **params: Any) -> Any:
             return app.call(operation, params)
 
-        app.house.vault.commit_edits(quiet=0.0)
+        app.house.vault.edits.commit(quiet=0.0)
         picture = {"data": base64.b64encode(encoded()).decode(), "alt": "the boat"}
         boat = stored(call, "The boat is called Petrel.", images=[picture], tags=["boat"])
         stored(call, "Peter is the captain of [[The boat is called Petrel]].", type="entity",
@@ -57,7 +57,7 @@ def lived(root: Path) -> Iterator[tuple[App, Call]]:
         text = yaml_block.edit(yaml_block.decode(data), {"status": "archived"})
         (root / row.path).write_text(text)
         call("learn", text="Ask before deleting.", concepts=["care"])
-        app.house.vault.commit_edits(quiet=0.0)
+        app.house.vault.edits.commit(quiet=0.0)
         yield app, call
 
 

@@ -30,7 +30,7 @@ def test_each_paragraph_has_its_commit_its_maker_and_two_dates(root: Path) -> No
         row = vault.app.house.resolve(ident)
         vault.day = 11
         (root / row.path).write_text((root / row.path).read_text().replace("Rome", "Milan"))
-        vault.app.house.vault.commit_edits()
+        vault.app.house.vault.edits.commit()
         git(root, "mv", row.path, "ana.md")
         git(root, "commit", "-qm", "moved")
         (root / "ana.md").write_text((root / "ana.md").read_text() + "\nNot saved yet.\n")

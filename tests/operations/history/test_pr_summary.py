@@ -121,7 +121,7 @@ def test_reports_of_runs_are_summed_and_not_listed(app: App, call: Call, root: P
             f"---\ntype: dream\ntitle: Run\nstatus: archived\n---\n{body}"
         )
     (root / "broken.md").write_bytes(b"---\ntitle: [\n---\n")
-    app.house.vault.commit_edits()
+    app.house.vault.edits.commit()
     found = summary(app, base)
     assert (
         "2 runs of loops: 30 probes; 18 found their memory before, 16 after; 3 decisions dropped"
