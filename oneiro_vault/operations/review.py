@@ -42,7 +42,7 @@ _LEFT_OUT: Final = "left out when its branch was merged"
 def review(house: House, branch: str | None = None) -> answers.Review:
     """The proposals that wait, of all branches or of one: what, why, and what would change, word by
     word, without secrets (what is accepted is what was proposed, whole)."""
-    found = [one for one in proposals.waiting(house) if branch in (None, one.branch.name)]
+    found = [one for one in proposals.waiting(house.vault) if branch in (None, one.branch.name)]
     rows = [_row(house, one) for one in found]
     names = list(dict.fromkeys(one.branch.name for one in found))
     branches: list[answers.Branch] = [
@@ -66,7 +66,7 @@ def _row(house: House, one: Proposal) -> answers.Proposal:
         "loop": entry.loop, "title": house.vault.secrets.cleaned(entry.title),
         "reason": house.vault.secrets.cleaned(entry.reason), "judge": entry.judge, "run": entry.run,
         "memories": list(entry.memories),
-        "stale": proposals.stale(house, one) or next(filter(None, forged), None),
+        "stale": proposals.stale(house.vault, house.index, one) or next(filter(None, forged), None),
         "changes": changes, "editable": texts[0]["path"] if texts else None,
     }  # fmt: skip
 
@@ -155,13 +155,13 @@ def _accept(house: House, one: Proposal, words: Mapping[str, str], actor: str) -
     )  # fmt: skip
 
     def check(_tip: str) -> None:
-        if why := proposals.stale(house, one):
+        if why := proposals.stale(house.vault, house.index, one):
             raise StaleMemory(
                 why, kept="The note stays as it is.", hint="A later run looks at it again."
             )
 
     receipt = house.vault.apply(changes, operation, check=check)
-    house.refresh([change.path for change in changes])
+    house.indexing.refresh([change.path for change in changes])
     return receipt.commit
 
 
@@ -222,7 +222,7 @@ def _record(house: House, found: Sequence[Proposal], verdict: str, reason: str, 
 
 
 def _wanted(house: House, ids: Sequence[str]) -> list[Proposal]:
-    found = proposals.waiting(house)
+    found = proposals.waiting(house.vault)
     if not ids:
         raise InvalidInput(
             "no proposal was named", kept=_KEPT, hint="`oneiro review --list` shows their ids."
@@ -246,7 +246,7 @@ def _named(found: Sequence[Proposal], name: str) -> list[Proposal]:
 
 def _left(house: House) -> tuple[list[str], int]:
     closed = tidy(house, lapse=True)
-    return closed, len(proposals.waiting(house))
+    return closed, len(proposals.waiting(house.vault))
 
 
 # -- branches whose work is done
@@ -260,7 +260,7 @@ def tidy(house: House, lapse: bool = False) -> list[str]:
     found = proposal_branches.branches(repo)
     if not found:
         return []
-    settled = proposals.made(house) | proposals.verdicts(house).keys()
+    settled = proposals.made(house.vault) | proposals.verdicts(house.vault).keys()
     return [
         branch.name
         for branch in found
@@ -271,18 +271,19 @@ def tidy(house: House, lapse: bool = False) -> list[str]:
 def _is_done(house: House, branch: Open, settled: set[str], lapse: bool) -> bool:
     if house.vault.repo.contains(branch.tip, house.vault.head()):
         return True
-    every = list(proposals.on(house, branch))
+    every = list(proposals.on(house.vault, branch))
     new = [one for one in every if one.id not in settled]
-    merged = proposals.decided(house, branch, new)
+    merged = proposals.decided(house.vault, branch, new)
     came = [
         one
         for one in new
         if merged.get(one.id) == proposals.ACCEPTED
-        or (one.id not in merged and proposals.arrived(house, one))
+        or (one.id not in merged and proposals.arrived(house.vault, one))
     ]
     gone = [one for one in new if merged.get(one.id) == proposals.REJECTED]
     if not every or any(
-        one not in (*came, *gone) and not (lapse and proposals.stale(house, one, disk=False))
+        one not in (*came, *gone)
+        and not (lapse and proposals.stale(house.vault, house.index, one, disk=False))
         for one in new
     ):
         return False
@@ -295,7 +296,7 @@ def _is_done(house: House, branch: Open, settled: set[str], lapse: bool) -> bool
 def _keep_reports(house: House, branch: Open) -> None:
     made = {entry.run for entry in house.vault.history.runs() if entry.decision}
     repo = house.vault.repo
-    for entry in proposals.entries(house, branch):
+    for entry in proposals.entries(house.vault, branch):
         if entry.op != "ledger" or entry.decision or entry.run not in made:
             continue
         there = {
@@ -318,7 +319,7 @@ def _keep_reports(house: House, branch: Open) -> None:
                     loop=entry.loop,
                 ),
             )
-            house.refresh([write.path for write in writes])
+            house.indexing.refresh([write.path for write in writes])
 
 
 def ratify(
@@ -378,7 +379,7 @@ def _changed(
 ) -> str | None:
     content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), keys, body))
     receipt = house.vault.apply([Write(row.path, content, sha256(data).hexdigest())], operation)
-    house.refresh([*receipt.written, row.path])
+    house.indexing.refresh([*receipt.written, row.path])
     return receipt.commit or None
 
 

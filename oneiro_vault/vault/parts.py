@@ -10,7 +10,9 @@ from typing import Any
 from oneiro_vault.errors import NotFound, shown
 from oneiro_vault.vault.git.activity import PURGING
 from oneiro_vault.vault.git.repository import Repo
+from oneiro_vault.vault.history import snapshot
 from oneiro_vault.vault.history.commit_log import Entry, History, Past
+from oneiro_vault.vault.history.snapshot import Point
 from oneiro_vault.vault.ledger import Ledger
 from oneiro_vault.vault.purge.denylist import Erased
 from oneiro_vault.vault.secrets.secret_scan import Secrets
@@ -27,6 +29,7 @@ class Log:
 
     def __init__(self, repo: Repo, history: History, erased: Erased) -> None:
         self._repo, self._history, self._erased = repo, history, erased
+        self._first: Point | None = None
 
     def entries(
         self, limit: int | None = None, *, memory: str = "", path: str = "", quick: bool = False
@@ -57,6 +60,12 @@ class Log:
             )
         return found
 
+    def first(self) -> Point | None:
+        """The first commit; None without one. It is asked for once: git walks all of it."""
+        if self._first is None:
+            self._first = snapshot.first(self._repo)
+        return self._first
+
     def count(self) -> int:
         """Number of commits in the history."""
         tip = self._repo.tip()
@@ -77,7 +86,7 @@ class Parts:
         self.repo = _opened(root)
         self.folder = self.repo.git_dir / "oneiro"
         self.journal = Journal(self.folder)
-        self.ledger = Ledger(self.repo, self.folder, clock)
+        self.ledger = Ledger(self.repo, self.folder, lambda: self.clock())
         self.history = History(self.repo.commands)
         self.past = Past(self.repo)
         self.erased = Erased(self.repo)

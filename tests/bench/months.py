@@ -103,7 +103,7 @@ def live(month: Labelled, judge: Judge | str | None = None, root: Path | None = 
             place, Settings({"disk.reserve": 0, "edits.quiet": 0.0, **named}), clock=clock
         ) as app:
             if judge is not None and not isinstance(judge, str):
-                app.house.judges = lambda _name: judge
+                app.house.dreams.judges = lambda _name: judge
             retired = nights(app, clock, month)
             return measure(app, month, notes(app, retired))
 

@@ -110,7 +110,7 @@ def drill(root: Path, kills: int, seed: int) -> None:
         life(root, number, rng)
         if number % 10 == 0 or number == kills:
             with App.open(root, Settings(SETTINGS)) as app:
-                app.house.converge()
+                app.house.indexing.converge()
                 whole(app, root)
                 judged(app)
                 made += len(dream(app)["decisions"])

@@ -45,7 +45,7 @@ class Life:
             op, row.title, "dream", (ident,), reason, run="r1", judge="offline", loop="consolidate"
         )
         self.app.house.vault.apply([Write(row.path, new, digest(data))], done)
-        self.app.house.refresh([row.path])
+        self.app.house.indexing.refresh([row.path])
 
     def said(self, query: str, **params: Any) -> list[str]:
         """The lines of a recall that fit."""

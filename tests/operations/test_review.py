@@ -254,7 +254,7 @@ def squashed(
         git(root, "clean", "-fdq", "--", "dreams")
     git(root, "commit", "-q", "-m", message)
     git(root, "branch", "-q", "-D", "theirs")
-    app.house.reconcile()
+    app.house.indexing.reconcile()
 
 
 def verdicts(app: App) -> dict[str, str]:
@@ -287,7 +287,7 @@ def test_what_a_reviewer_left_out_of_a_squash_is_rejected_and_what_they_changed_
                 (root / change["path"]).read_text() + "\nAnd later.\n"
             )
         git(root, "commit", "-qam", "went on")
-        app.house.reconcile()
+        app.house.indexing.reconcile()
     assert open_(app) == []
     assert review.tidy(app.house) == [branch]
     assert verdicts(app) == {
@@ -333,12 +333,12 @@ def test_what_was_not_merged_stays_open(app: App, root: Path) -> None:
     first, second = open_(app)
     git(root, "cherry-pick", "--no-commit", first["commit"])
     git(root, "commit", "-qm", "I liked this one")
-    app.house.reconcile()
+    app.house.indexing.reconcile()
     assert [row["id"] for row in open_(app)] == [second["id"]]
     path = second["changes"][0]["path"]
     (root / path).write_text((root / path).read_text() + "\nMine.\n")
     git(root, "commit", "-qam", "went on")
-    app.house.reconcile()
+    app.house.indexing.reconcile()
     (row,) = open_(app)
     assert (row["id"], bool(row["stale"])) == (second["id"], True)
     report = next(
@@ -533,7 +533,7 @@ def test_secrets_are_shown_to_nobody_and_accepted_as_they_are(
     git(place, "add", "-A")
     git(place, "commit", "-qm", "by hand")
     git(root, "merge", "-q", "dream/2026-01-02")
-    app.house.reconcile()
+    app.house.indexing.reconcile()
     ident = decide(place, 1, {"a.md": note_of(1, f"{body} is in the hall.")})
     row = next(row for row in open_(app) if row["id"] == ident)
     assert "hunter2" not in str(row)

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Final
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.capture import prompt_counts
 from oneiro_vault.core.tree_diff import Stat, blob_id
 from oneiro_vault.errors import Brake, GitProblem, OneiroError, UnsafePath, few
@@ -21,7 +21,7 @@ from oneiro_vault.index.base import Problem as IndexProblem
 from oneiro_vault.operations.care import synchronize
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.remember import images, store_captures
-from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.health.problems import Problem as VaultProblem
 from oneiro_vault.vault.worktree.attachments import named_in
 
@@ -76,12 +76,12 @@ def reindex(
     some notes."""
     started = time.monotonic()
     if missing:
-        house.reconcile(progress)
+        house.indexing.reconcile(progress)
         house.index.settle(progress)
     else:
         if not force:
             _spare(house, progress)
-        house.rebuild(progress)
+        house.indexing.rebuild(progress)
     state = house.index.status()
     return {
         "schema": 1,
@@ -96,13 +96,15 @@ def _spare(house: House, progress: Progress) -> None:
     """Raise Brake for notes that a new index would not hold."""
     if not house.index.count():
         return
-    house.reconcile(progress)
+    house.indexing.reconcile(progress)
     broken = [
         row
         for path, _ in house.index.unreadable()
         if (row := house.index.by_path(path)) is not None
     ]
-    lost = sorted({*house.held, *(row.path for row in broken if not _committed(house, row.blob))})
+    lost = sorted(
+        {*house.indexing.held, *(row.path for row in broken if not _committed(house, row.blob))}
+    )
     if lost:
         which = few(lost)
         raise Brake(
@@ -155,15 +157,15 @@ def doctor(
 def _findings(
     house: House, progress: Progress
 ) -> list[tuple[answers.Finding, VaultProblem | IndexProblem | None]]:
-    house.reconcile(progress)
+    house.indexing.reconcile(progress)
     with suppress(OneiroError):  # what stands in the way is listed below
-        house.await_model(progress)
+        house.vectors.await_model(progress)
     house.index.open_vectors()
     found: list[tuple[answers.Finding, VaultProblem | IndexProblem | None]] = []
     of_vault = house.vault.health.undamaged()
-    if house.braked and not any(p.kind == "brake" for p in of_vault):
+    if house.indexing.braked and not any(p.kind == "brake" for p in of_vault):
         back = house.vault.edits.look().way_back()
-        found.append((_problem("brake", "error", house.braked, back), None))
+        found.append((_problem("brake", "error", house.indexing.braked, back), None))
     listed = {path for path, _ in house.index.unreadable()}  # told once, by the index
     found += [
         (_vault_problem(p), p) for p in of_vault if p.kind != "unreadable" or p.path not in listed
@@ -172,7 +174,7 @@ def _findings(
     found += [
         (_index_problem(p), p)
         for p in house.index.check(_on_disk(house, progress, mentioned))
-        if p.path not in house.held
+        if p.path not in house.indexing.held
     ]
     found += [(p, None) for p in _pictures(house, mentioned, progress)]
     found += [
@@ -250,7 +252,7 @@ class _Mender:
     def _rebuilt(self) -> OneiroError | None:
         try:
             _spare(self._house, self._progress)
-            self._house.rebuild(self._progress)
+            self._house.indexing.rebuild(self._progress)
         except OneiroError as error:
             return error
         return None
@@ -272,22 +274,27 @@ class _Mender:
 
 
 def _machine(house: House) -> list[answers.Finding]:
-    found = [_problem("settings", "error", str(error), error.hint) for error in house.wrong]
+    found = [
+        _problem("settings", "error", str(error), error.hint) for error in house.settings.wrong
+    ]
     found += [_problem("settings", "info", *former) for former in house.settings.idle()]
     found += [_problem("loosened", "warning", text) for text in synchronize.loosened(house.root)]
-    if house.watching.startswith("polling"):
+    if house.indexing.watching.startswith("polling"):
         found.append(
             _problem(
                 "watch-polling",
                 "info",
-                f"changes are found by {house.watching}",
+                f"changes are found by {house.indexing.watching}",
                 "Raise fs.inotify.max_user_watches to be faster.",
             )
         )
-    if house.embedder.problem:
+    if house.vectors.embedder.problem:
         found.append(
             _problem(
-                "embedder", "warning", str(house.embedder.problem), house.embedder.problem.hint
+                "embedder",
+                "warning",
+                str(house.vectors.embedder.problem),
+                house.vectors.embedder.problem.hint,
             )
         )
     if unknown := recall_show.unknown(house):
@@ -332,7 +339,7 @@ def versions() -> dict[str, str]:
 
 def embed(house: House, progress: Progress = quiet) -> answers.Embedded:
     """Compute every vector that is still missing, now."""
-    house.converge()
+    house.indexing.converge()
     house.index.open_vectors()
     done = house.index.embed(progress)
     return {"schema": 1, "embedded": done, "pending": house.index.status()["pending"]}
@@ -342,15 +349,15 @@ def watch(house: House, progress: Progress = quiet, seconds: float | None = None
     """Report `IDX <path> <sha256>` and `DEL <path>` through `progress`, until `seconds` are
     over."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-    house.listeners.append(lines.put)
+    house.indexing.listeners.append(lines.put)
     end = time.monotonic() + seconds if seconds is not None else None
     try:
         while end is None or time.monotonic() < end:
-            house.converge()
+            house.indexing.converge()
             try:
                 progress(lines.get(timeout=0.1), 0, 0)
             except queue.Empty:
                 progress("", 0, 0)
     finally:
-        house.listeners.remove(lines.put)
+        house.indexing.listeners.remove(lines.put)
     return {"schema": 1}

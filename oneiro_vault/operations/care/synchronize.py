@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 import filelock
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.errors import LockTimeout, OneiroError, Unreachable
-from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.operations.runtime import House
 from oneiro_vault.settings.definitions import HINT, load
 from oneiro_vault.vault.git import network
 from oneiro_vault.vault.git.staging_area import NEW
@@ -62,7 +62,7 @@ def _alone(house: House) -> Iterator[None]:
 def _keep_edits(house: House, rest: float | None) -> int:
     """How many commits that were. Raises LockTimeout while git is at work."""
     house.vault.gate.rest()
-    keeps = house.settings["edits.commit"] and not house.wrong
+    keeps = house.settings["edits.commit"] and not house.settings.wrong
     edits = house.vault.edits.commit(quiet=rest) if keeps else []
     house.vault.fold()
     return len(edits)
@@ -95,7 +95,7 @@ def _answer(house: House, answer: answers.Synced, yes: bool, progress: Progress)
         if not offline:
             raise
         if meeting is not None and meeting.done.tries:
-            house.converge()
+            house.indexing.converge()
             _ran(answer, meeting.done)
             answer["actions"] = [one for one in answer["actions"] if one["action"] != "send"]
         answer["offline"], answer["last"] = str(error), _when(before.at)
@@ -103,7 +103,7 @@ def _answer(house: House, answer: answers.Synced, yes: bool, progress: Progress)
     if not dry_run:
         before = before.done(name, house.clock())
         network.note_sync(house.vault.folder, before)
-        house.converge()
+        house.indexing.converge()
         with suppress(OneiroError):  # a branch of proposals that somebody merged has done its work
             from oneiro_vault.operations.review import tidy
 

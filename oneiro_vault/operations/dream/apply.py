@@ -60,7 +60,7 @@ def apply(
     receipt = house.vault.apply(
         changes, operation, check=lambda tip: _check(house, picture, decision, lease, tip)
     )
-    house.refresh([change.path for change in changes])
+    house.indexing.refresh([change.path for change in changes])
     return Done(decision, receipt.commit, made)
 
 

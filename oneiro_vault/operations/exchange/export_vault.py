@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core.memory import captured
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import InvalidInput, shown
@@ -16,7 +16,7 @@ from oneiro_vault.operations.exchange.export_target import Target, opened
 from oneiro_vault.operations.exchange.exported import Selection
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.remember.drafts import checked_types, did_you_mean
-from oneiro_vault.operations.runtime import House, View, quiet
+from oneiro_vault.operations.runtime import House, View
 
 
 class _Form(NamedTuple):

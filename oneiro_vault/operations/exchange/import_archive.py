@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation.turns import IMPORT
 from oneiro_vault.core.memory import Memory
@@ -26,7 +26,7 @@ from oneiro_vault.operations.exchange.episodes import SEEN, STATE, File, Manner
 from oneiro_vault.operations.exchange.foreign_notes import Pictures
 from oneiro_vault.operations.exchange.put_back import as_foreign, put_back, restored
 from oneiro_vault.operations.remember.store_captures import waiting
-from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Change, Operation
 from oneiro_vault.vault.history import undo
@@ -76,8 +76,8 @@ def import_(
     with _alone(), _readable(place), Archive.at(place) as archive:
         progress("looking at what it is", 0, 0)
         found = wanted or formats.recognised(archive)
-        house.converge()
-        house.reconcile(progress)  # what is not indexed yet would be stored a second time
+        house.indexing.converge()
+        house.indexing.reconcile(progress)  # what is not indexed yet would be stored a second time
         run = Import(house, archive, found, dry_run, progress, foreign, project or "")
         try:
             run.all()
@@ -180,7 +180,7 @@ class Import:
         self._left = foreign_notes.Left(self.house, self.archive.names(), self.source)
         self.gone = {
             mark: event
-            for mark, event in self.house.forgotten().items()
+            for mark, event in self.house.uses.forgotten().items()
             if event.get("why") != ledger.UNDONE
         }
         self.manner = Manner(
@@ -426,7 +426,7 @@ class Import:
         if not receipt.refused:
             self.commits += [receipt.commit] if receipt.commit else []
             self.brought += sum(SEEN in file.meta for file, _ in good)
-            self.house.refresh(file.path for file, _ in good if is_note(file.path))
+            self.house.indexing.refresh(file.path for file, _ in good if is_note(file.path))
         return receipt.refused
 
     def answer(self) -> answers.Imported:

@@ -129,7 +129,7 @@ def with_id(house: House, ident: str) -> Row | None:
 
 def restored(house: House, operation: Operation) -> list[ledger.Event]:
     """The events by which what was forgotten and comes with an operation is known again."""
-    gone, now = house.forgotten(), house.vault.clock()
+    gone, now = house.uses.forgotten(), house.vault.clock()
     return [
         ledger.make("restore", one, now, actor=operation.actor)
         for one in operation.memories
@@ -199,7 +199,7 @@ class _Batch:
         back = restored(self.house, operation)
         receipt = self.house.vault.apply([*writes, *files], operation, events=back, each=True)
         if not receipt.refused:
-            self.house.refresh([write.path for write in writes])
+            self.house.indexing.refresh([write.path for write in writes])
         return receipt
 
     def _here(self, ident: str, note: Note) -> Row | None:

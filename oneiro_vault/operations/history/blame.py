@@ -76,7 +76,7 @@ def _subject(house: House, text: str) -> _Subject:
         row = house.index.by_path(path)
         if row is None:
             raise InvalidInput(f"{path} is not indexed yet", hint="Try again in a moment.")
-        data, now, notice = served(house, row)
+        data, now, notice = served(house.indexing, row)
         return _Subject(row.handle, path, data, now, notice=notice)
     lost = undo.lost(house.vault.repo, house.vault.history, ident)
     now = memories.parse(lost.path, house.vault.secrets.shown(lost.data))

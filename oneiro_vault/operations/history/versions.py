@@ -43,7 +43,7 @@ def versions(house: House, id: str, limit: int = 50) -> answers.Versions:
     InvalidInput, NotFound, AmbiguousId."""
     if not 1 <= limit <= MOST:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
-    house.converge()
+    house.indexing.converge()
     ident, path = recall_show.anyone(house, id)
     row = house.index.by_path(path) if path else None
     entries = house.vault.log.entries(_COMMITS, memory=ident, path=path, quick=True)
@@ -80,7 +80,7 @@ def _on_disk(house: House, row: Row | None) -> Iterator[_State]:
     if row is None:
         return
     try:
-        data, note, notice = served(house, row)
+        data, note, notice = served(house.indexing, row)
         head = house.vault.past.heads([row.path]).get(row.path)
         if notice is None and (head is None or house.vault.past.data(head) != data):
             yield _State(None, row.path, data, note)

@@ -29,7 +29,7 @@ _FEW: Final = 20
 def browse(house: House, path: str = "") -> answers.Browsed:
     """What is at a path of the vault ("": all): a folder's `entries`, two levels deep, or a `note`,
     which counts as a use, once a day. Raises NotFound or UnsafePath."""
-    house.converge()
+    house.indexing.converge()
     row = house.index.by_path(checked(path)) if path else None
     if row is not None:
         return {"schema": 1, "path": path, "note": _note(house, row), "entries": [], "left": 0}
@@ -53,15 +53,15 @@ def follow(house: House, to: str, source: str | None = None) -> answers.Followed
     first, at most 20; `source`: the id of the note it stands in. None: it leads nowhere. Not a use.
     Raises InvalidInput, for `source` NotFound, AmbiguousId."""
     check_text(to)
-    house.converge()
+    house.indexing.converge()
     path = house.resolve(source).path if source else ""
     rows = house.index.meant_by(to[:_LONGEST], path)
     return {"schema": 1, "results": [{"id": row.handle, "path": row.path} for row in rows[:_FEW]]}
 
 
 def _note(house: House, row: Row) -> answers.BrowsedNote:
-    data, known, notice = served(house, row)
-    note_use(house, row, house.remembered())
+    data, known, notice = served(house.indexing, row)
+    note_use(house, row, house.uses.remembered())
     found = {"id": row.handle, "body": known.body, "sha256": sha256(data).hexdigest()}
     keys = ("type", "title", "created", "timestamp", "source", "trust", "status", "core")
     found |= {name: getattr(known, name) for name in keys}
@@ -120,7 +120,7 @@ def move(house: House, id: str, path: str, actor: str = "user") -> answers.Moved
         "revise", f"{row.title} is {target} now", actor, (row.id,) if row.id else ()
     )
     receipt = house.vault.apply([Write(target, data), Remove(row.path, base)], operation)
-    house.refresh([row.path, target])
+    house.indexing.refresh([row.path, target])
     return {
         "schema": 1,
         "id": row.handle,

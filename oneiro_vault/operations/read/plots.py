@@ -25,7 +25,7 @@ def plots(house: House, limit: int = 8) -> answers.Plots:
     Raises InvalidInput."""
     if not 1 <= limit <= MOST:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
-    house.converge()
+    house.indexing.converge()
     rows = house.index.list(without=REPORT, limit=10_000_000)
     used = used_on(house)
     every = {kind: Counter[str]() for kind in KINDS}
@@ -62,7 +62,7 @@ def _growth(rows: list[Row]) -> dict[str, dict[str, int]]:
 
 
 def _strengths(house: House, rows: list[Row]) -> answers.Strengths:
-    known = house.remembered()
+    known = house.uses.remembered()
     counts, lasting, faded = [0] * STEPS, 0, 0
     for row in rows:
         if row.status in ("superseded", "archived"):

@@ -96,7 +96,7 @@ class Already:
         )
 
     def _refuse_forgotten(self, draft: Draft) -> None:
-        gone = self._house.forgotten()
+        gone = self._house.uses.forgotten()
         said = gone.get(draft.words)
         purged = said is not None and said.get("e") == "purge"
         event = (gone.get(draft.id) if draft.named else None) or (
@@ -141,7 +141,7 @@ def nearest(house: House, draft: Draft) -> Row | None:
     near = [
         key for key in found if _overlap(wanted, set(analyse(bodies.get(key, "")).words)) >= SHARED
     ]
-    vector, _ = house.query_vector(draft.body, wait=False)
+    vector, _ = house.vectors.query(draft.body, wait=False)
     hits = house.index.search_vectors(vector, _LOOKED_AT) if vector is not None else []
     near += [hit.key for hit in hits if hit.kind == "own" and hit.cosine >= NEAR]
     rows = house.index.rows(near)
@@ -157,10 +157,10 @@ def nearest(house: House, draft: Draft) -> Row | None:
 def corrected(house: House, text: str, progress: Progress) -> Row:
     """The one memory that a text corrects: it says so itself, or is clearly the nearest that says
     how things are. Raises AmbiguousId with those it may mean, NotFound where there is none."""
-    vector, _ = house.query_vector(text, wait=True, progress=progress)
+    vector, _ = house.vectors.query(text, wait=True, progress=progress)
     filters = Filters(type=LASTS, status="active")
     asked = Asked(text, _CANDIDATES, filters, captures=False, alike=True)
-    search = Search(house.index, house.remembered(), house.weights)
+    search = Search(house.index, house.uses.remembered(), house.weights)
     rows = [one.row for one in search.run(asked, vector) if not captured(one.row)]
     bodies = house.index.bodies([row.key for row in rows])
     said = [row for row in rows if corrections.corrects(text, bodies.get(row.key, "").strip())]

@@ -429,7 +429,7 @@ def checked_types(house: House, names: Sequence[str], kept: str = "") -> tuple[s
     safe then)."""
     wanted = tuple(name.strip().lower() for name in names)
     if set(wanted) <= set(TYPES) or (
-        house.backlog and not kept
+        house.indexing.backlog and not kept
     ):  # what is not indexed yet may have it
         return wanted
     types = list(dict.fromkeys((*TYPES, UNTYPED, *house.index.types())))

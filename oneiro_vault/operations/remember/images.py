@@ -209,7 +209,7 @@ def image(house: House, id: str, size: str = "recall", sha256: str | None = None
     wanted = sha256 or ""
     found = [
         one
-        for one in picture.references(served(house, row)[1].body)
+        for one in picture.references(served(house.indexing, row)[1].body)
         if one.sha256.startswith(wanted.lower())
     ]
     if not found:

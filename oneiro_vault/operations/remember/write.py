@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.errors import InvalidInput, OneiroError, StaleMemory
@@ -35,7 +35,7 @@ from oneiro_vault.operations.remember.drafts import (
     number_turns,
     title_of,
 )
-from oneiro_vault.operations.runtime import House, new_id, quiet
+from oneiro_vault.operations.runtime import House, new_id
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Receipt, Write
 from oneiro_vault.vault.purge.denylist import AGAIN
@@ -70,8 +70,8 @@ def remember(
             f'dedupe must be true, false or "exact", not {quoted(dedupe)}', kept=KEPT
         )
     importing = dedupe == "exact" or len(items) > 1
-    if house.converge() and importing:
-        house.reconcile(progress)  # what is not indexed yet would be stored a second time
+    if house.indexing.converge() and importing:
+        house.indexing.reconcile(progress)  # what is not indexed yet would be stored a second time
     drafts, refused = _drafts(house, items, actor, progress)
     conversations(list(drafts.values()))
     results = _known(house, drafts, refused, importing, taken) if dedupe is not False else {}
@@ -208,7 +208,7 @@ def _stored(
         [*notes.values(), *over, *pictures], operation, events=events, progress=progress, each=True
     )
     if not receipt.refused:
-        house.refresh([*(one.path for one in made), *(write.path for write in over)])
+        house.indexing.refresh([*(one.path for one in made), *(write.path for write in over)])
         return receipt
     positions = list(notes)
     for number, error in receipt.refused.items():
@@ -246,7 +246,7 @@ def correct(
     an `id` the one memory that says the same of the same subject is found. Raises AmbiguousId when
     several may be meant, NotFound when none is."""
     body = body_of(text, house.settings["notes.indexed_bytes"])
-    house.converge()
+    house.indexing.converge()
     row = house.resolve(id) if id else corrected(house, body.strip(), progress)
     item = {"text": text, "type": row.type, "replaces": row.handle, "valid_from": valid_from}
     kept = {"kind": row.kind, "project": row.project}
@@ -332,7 +332,7 @@ def reframe(
             [change], Operation("reframe", title or row.title, actor, (ident,), reason)
         )
         proposals = receipt.proposals
-    house.refresh([*receipt.written, row.path])
+    house.indexing.refresh([*receipt.written, row.path])
     waiting: answers.Placed | None = None
     if row.path in proposals:
         waiting = {"id": proposal.id, "path": proposals[row.path]}
@@ -405,7 +405,7 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answ
             hint="Only a person may forget it; `reframe` proposes other words.",
         )
     receipt = house.vault.forget(row.id, row.path, sha256(data).hexdigest(), actor, reason)
-    house.refresh([row.path])
+    house.indexing.refresh([row.path])
     back = (
         f"restore {row.id}" if row.id else f"undo {receipt.commit[:12]}"
     )  # without an id of its own nothing in history names it
@@ -422,7 +422,7 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answ
 def restore(house: House, id: str, actor: str = "user") -> answers.Restored:
     """Bring a forgotten memory back, byte for byte."""
     receipt = house.vault.restore(id.strip().lower(), actor)
-    house.refresh(receipt.written)
+    house.indexing.refresh(receipt.written)
     path = next(path for path in receipt.written if path.lower().endswith(".md"))
     row = house.index.by_path(path)
     return {"schema": 1, "id": row.handle if row else id, "path": path, "commit": receipt.commit}
@@ -446,7 +446,7 @@ def undo(
             hint="`oneiro log` lists commits, `oneiro runs` runs.",
         )
     left: Mapping[str, str] = {}
-    gone = house.forgotten()
+    gone = house.uses.forgotten()
     if source is not None:
         receipt, left = house.vault.undo_source(_source(source), actor, gone)
         receipts = [receipt]
@@ -456,7 +456,7 @@ def undo(
         receipts = [house.vault.undo(str(commit), actor, gone)]
     removed = {path for one in receipts for path in one.removed}
     paths = [*dict.fromkeys(path for one in receipts for path in (*one.written, *one.removed))]
-    house.refresh(paths)
+    house.indexing.refresh(paths)
     touched = sorted(path for path in paths if not path.startswith("ledger/"))
     stays: list[answers.Kept] = [{"path": path, "why": why} for path, why in sorted(left.items())]
     return {
@@ -467,9 +467,9 @@ def undo(
 
 def _undo_run(house: House, run: str, actor: str) -> tuple[list[Receipt], Mapping[str, str]]:
     try:
-        return [house.vault.undo_run(run, actor, house.forgotten())], {}
+        return [house.vault.undo_run(run, actor, house.uses.forgotten())], {}
     except StaleMemory:
-        receipts, left = house.vault.undo_rest(run, actor, house.forgotten())
+        receipts, left = house.vault.undo_rest(run, actor, house.uses.forgotten())
         if not receipts:
             raise
         return receipts, left

@@ -33,7 +33,7 @@ def edited(app: App, ident: str, op: str, reason: str = "", **changes: object) -
         [Write(row.path, new, digest(data))],
         Operation(op, row.title, "dream", (ident,), reason, judge="offline"),
     )
-    app.house.refresh([row.path])
+    app.house.indexing.refresh([row.path])
 
 
 def test_each_kind_of_change_has_its_table(app: App, call: Call) -> None:
