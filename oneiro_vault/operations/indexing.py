@@ -7,13 +7,23 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from oneiro_vault.api import Progress, quiet
-from oneiro_vault.errors import EmbedderProblem, IndexProblem, OneiroError
-from oneiro_vault.index.base import LOADING, Embedder, Refreshed
+from oneiro_vault.core import memory as memories
+from oneiro_vault.core.memory import Memory
+from oneiro_vault.errors import (
+    AmbiguousId,
+    EmbedderProblem,
+    IndexProblem,
+    InvalidInput,
+    NotFound,
+    OneiroError,
+    shown,
+)
+from oneiro_vault.index.base import LOADING, Embedder, Refreshed, Row
 from oneiro_vault.index.store import Index
 from oneiro_vault.vault.vault import Vault
 
@@ -29,6 +39,8 @@ BOUND = 2.0
 """Seconds an answer waits for indexing that is under way."""
 INLINE = 500
 """Changed files up to this many are indexed before a recall answers."""
+_LONGEST_ID = 64
+"""Characters beyond which nothing is an id."""
 
 
 @dataclass
@@ -174,6 +186,77 @@ class Indexing:
         taken, self._dirty = self._dirty | self.seen(), set()
         self.edited = self.edited or bool(taken)
         return taken
+
+    # -- finding a memory
+
+    def resolve(self, text: str) -> Row:
+        """The one note an id or a unique prefix of at least 4 characters means. Errors say what to
+        do instead."""
+        wanted = text.strip().lower() if isinstance(text, str) else ""
+        if not wanted:
+            raise InvalidInput("no id was given", hint="`oneiro list` shows ids.")
+        if (
+            "/" in wanted
+            or "\\" in wanted
+            or wanted.endswith(".md")
+            or not wanted.isalnum()
+            or len(wanted) > _LONGEST_ID
+        ):
+            raise self._not_an_id(text)
+        if len(wanted) < 4:
+            raise InvalidInput(
+                f"{shown(text)} is too short for an id", hint="Give at least 4 characters of it."
+            )
+        self.converge()
+        rows = self.index.get(wanted)
+        if not rows:
+            raise self._unknown(wanted)
+        if len(rows) > 1:
+            which = "; ".join(f"{row.handle} ({row.path})" for row in rows[:8])
+            raise AmbiguousId(
+                f"{shown(text)} fits {len(rows)} memories: {which}",
+                hint="Give more characters, or mend the copied id.",
+            )
+        return rows[0]
+
+    def _not_an_id(self, text: str) -> OneiroError:
+        with suppress(OneiroError, ValueError):
+            row = self.index.by_path(text.strip())
+            if row is not None:
+                return InvalidInput(
+                    f"{shown(text, 120)} is a path, not an id",
+                    hint=f"That note's id is {row.handle}.",
+                )
+        return InvalidInput(
+            f"{shown(text)} is not an id",
+            hint="An id is 12 letters and digits; `oneiro list` shows them.",
+        )
+
+    def _unknown(self, wanted: str) -> OneiroError:
+        last = {
+            str(event.get("e")): (event["id"], str(event.get("t", ""))[:10])
+            for event in self.vault.ledger.events()
+            if str(event.get("id", "")).startswith(wanted)
+        }
+        if "purge" in last:
+            ident, day = last["purge"]
+            return NotFound(f"{ident} was purged on {day}", hint="Its words are nowhere any more.")
+        if "tombstone" in last:
+            ident, day = last["tombstone"]
+            return NotFound(
+                f"{ident} was forgotten on {day}",
+                kept="Its words are still in the history.",
+                hint=f"`oneiro restore {ident}` brings it back.",
+            )
+        return NotFound(
+            f"no memory has the id {shown(wanted)}",
+            hint="`oneiro list` or `oneiro recall` shows ids.",
+        )
+
+    def load(self, row: Row) -> tuple[bytes, Memory]:
+        """The bytes on disk now and what they say."""
+        data = self.vault.read(row.path)
+        return data, memories.parse(row.path, data)
 
 
 @dataclass

@@ -335,8 +335,8 @@ def ratify(
             kept=_KEPT,
             hint=f"A person runs `oneiro ratify {id}` in a terminal.",
         )
-    row = house.resolve(id)
-    data, known = house.load(row)
+    row = house.indexing.resolve(id)
+    data, known = house.indexing.load(row)
     if known.type != "orientation":
         hint = "Only what is always loaded is ratified: notes of the type `orientation`."
         raise InvalidInput(f"{row.title} is of the type {known.type}", kept=_KEPT, hint=hint)
@@ -392,8 +392,8 @@ def resolve(house: House, id: str, reason: str = "", actor: str = "user") -> ans
             kept=_KEPT,
             hint=f"A person runs `oneiro flags --resolve {id}` in a terminal.",
         )
-    row = house.resolve(id)
-    data, known = house.load(row)
+    row = house.indexing.resolve(id)
+    data, known = house.indexing.load(row)
     answer: answers.Resolved = {
         "schema": 1,
         "id": row.handle,

@@ -8,7 +8,6 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import InitVar, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,19 +18,11 @@ from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.frontmatter.salvage import BROKEN
-from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.ranking import Weights
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.core.time import strength as curve
 from oneiro_vault.core.time.date_ranges import Range
 from oneiro_vault.core.time.validity import Held, spans
-from oneiro_vault.errors import (
-    AmbiguousId,
-    InvalidInput,
-    NotFound,
-    OneiroError,
-    shown,
-)
 from oneiro_vault.index.base import Age, Embedder, Row
 from oneiro_vault.index.keyword.queries import Answers
 from oneiro_vault.index.store import Index
@@ -50,8 +41,6 @@ SITTING = 1800.0
 """Seconds after a question within which a look at what it found counts as because of it."""
 MOST_QUESTIONS = 5000
 LONGEST_QUESTION = 200
-_LONGEST_ID = 64
-"""Characters beyond which nothing is an id."""
 
 
 def new_id() -> str:
@@ -117,77 +106,6 @@ class House:
     def now(self) -> str:
         """This moment as RFC 3339 with an offset."""
         return datetime.fromtimestamp(self.clock()).astimezone().isoformat(timespec="seconds")
-
-    # -- finding a memory
-
-    def resolve(self, text: str) -> Row:
-        """The one note an id or a unique prefix of at least 4 characters means. Errors say what to
-        do instead."""
-        wanted = text.strip().lower() if isinstance(text, str) else ""
-        if not wanted:
-            raise InvalidInput("no id was given", hint="`oneiro list` shows ids.")
-        if (
-            "/" in wanted
-            or "\\" in wanted
-            or wanted.endswith(".md")
-            or not wanted.isalnum()
-            or len(wanted) > _LONGEST_ID
-        ):
-            raise self._not_an_id(text)
-        if len(wanted) < 4:
-            raise InvalidInput(
-                f"{shown(text)} is too short for an id", hint="Give at least 4 characters of it."
-            )
-        self.indexing.converge()
-        rows = self.index.get(wanted)
-        if not rows:
-            raise self._unknown(wanted)
-        if len(rows) > 1:
-            which = "; ".join(f"{row.handle} ({row.path})" for row in rows[:8])
-            raise AmbiguousId(
-                f"{shown(text)} fits {len(rows)} memories: {which}",
-                hint="Give more characters, or mend the copied id.",
-            )
-        return rows[0]
-
-    def _not_an_id(self, text: str) -> OneiroError:
-        with suppress(OneiroError, ValueError):
-            row = self.index.by_path(text.strip())
-            if row is not None:
-                return InvalidInput(
-                    f"{shown(text, 120)} is a path, not an id",
-                    hint=f"That note's id is {row.handle}.",
-                )
-        return InvalidInput(
-            f"{shown(text)} is not an id",
-            hint="An id is 12 letters and digits; `oneiro list` shows them.",
-        )
-
-    def _unknown(self, wanted: str) -> OneiroError:
-        last = {
-            str(event.get("e")): (event["id"], str(event.get("t", ""))[:10])
-            for event in self.vault.ledger.events()
-            if str(event.get("id", "")).startswith(wanted)
-        }
-        if "purge" in last:
-            ident, day = last["purge"]
-            return NotFound(f"{ident} was purged on {day}", hint="Its words are nowhere any more.")
-        if "tombstone" in last:
-            ident, day = last["tombstone"]
-            return NotFound(
-                f"{ident} was forgotten on {day}",
-                kept="Its words are still in the history.",
-                hint=f"`oneiro restore {ident}` brings it back.",
-            )
-        return NotFound(
-            f"no memory has the id {shown(wanted)}",
-            hint="`oneiro list` or `oneiro recall` shows ids.",
-        )
-
-    def load(self, row: Row) -> tuple[bytes, Memory]:
-        """The bytes on disk now and what they say."""
-        data = self.vault.read(row.path)
-        return data, memories.parse(row.path, data)
 
 
 USEFUL: Final = "useful"
@@ -420,7 +338,7 @@ class View:
 
     def row(self, ident: str) -> Row:
         """The one note that an id or a unique prefix means."""
-        return self.house.resolve(ident)
+        return self.house.indexing.resolve(ident)
 
     def holding(self, start: float | None, end: float | None) -> tuple[frozenset[int], int]:
         """The notes that held at any time of [start, end), and how many do not say since when they

@@ -38,7 +38,7 @@ class Life:
 
     def change(self, ident: str, op: str, reason: str = "", text: str = "", **keys: object) -> None:
         """What a loop would do to a note."""
-        row = self.app.house.resolve(ident)
+        row = self.app.house.indexing.resolve(ident)
         data = self.app.house.vault.read(row.path)
         new = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), keys)) + text.encode()
         done = Operation(

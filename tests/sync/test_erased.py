@@ -305,7 +305,7 @@ def test_no_command_of_ours_says_it_again_in_another_memory(pair: tuple[App, App
     """A living memory with those words is none that git has brought back: nobody is told to purge
     it."""
     one, _, _ = pair
-    body, title = one.call("show", {"id": IDENT})["body"], one.house.resolve(IDENT).title
+    body, title = one.call("show", {"id": IDENT})["body"], one.house.indexing.resolve(IDENT).title
     other = remember(one, "Kim sells boats in the harbour.")
     purge.look(one.house, [IDENT]).run()
     before = one.house.vault.head()

@@ -99,7 +99,7 @@ def _shapes(house: House, rows: Sequence[Row]) -> Iterator[answers.Problem]:
 
 def _values(house: House, row: Row) -> Mapping[str, object]:
     try:
-        return house.load(row)[1].extra
+        return house.indexing.load(row)[1].extra
     except OneiroError:
         return {}
 

@@ -220,7 +220,14 @@ class Runner:
         try:
             done.append(
                 apply.apply(
-                    self.house, seen, decision, run.run, self.judge.name, self.lease, self.branch
+                    self.house.indexing,
+                    seen,
+                    decision,
+                    self.house.now(),
+                    run.run,
+                    self.judge.name,
+                    self.lease,
+                    self.branch,
                 )
             )
         except (StaleMemory, InvalidInput, UnreadableNote) as error:

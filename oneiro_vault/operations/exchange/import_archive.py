@@ -175,9 +175,9 @@ class Import:
 
     def __post_init__(self) -> None:
         """Everything is written as this import is to write it."""
-        self._pictures = Pictures(self.house, self.archive)
+        self._pictures = Pictures(self.house.settings, self.house.vault.files, self.archive)
         self.source = f"{IMPORT}{self.format.name}"
-        self._left = foreign_notes.Left(self.house, self.archive.names(), self.source)
+        self._left = foreign_notes.Left(self.house.indexing, self.archive.names(), self.source)
         self.gone = {
             mark: event
             for mark, event in self.house.uses.forgotten().items()
@@ -274,7 +274,7 @@ class Import:
             self._store()  # the same one once more in this export: what is stored tells what is new
         names = episodes.marks(said.turns)
         away = self._forgotten(said, names)
-        there = [self.house.load(row)[1] for row in self._episodes(session)]
+        there = [self.house.indexing.load(row)[1] for row in self._episodes(session)]
         known = {mark for memory in there for mark in episodes.seen_in(memory.extra.get(SEEN))}
         if self.dry_run:
             known |= {name for name in names if f"{session} {name}" in self._seen}
@@ -333,10 +333,12 @@ class Import:
         note = self._pictures.shown(note)
         while self._pictures.refused:
             self._skip(self._pictures.refused.pop())
-        plan = foreign_notes.planned(self.house, note, self.manner, self.gone, self._left)
+        plan = foreign_notes.planned(self.house.indexing, note, self.manner, self.gone, self._left)
         if plan.file is not None and plan.file.id in self._pending:
             self._store()  # once more in this export
-            plan = foreign_notes.planned(self.house, note, self.manner, self.gone, self._left)
+            plan = foreign_notes.planned(
+                self.house.indexing, note, self.manner, self.gone, self._left
+            )
         if plan.why:
             self._skip(Skipped(note.path or note.title or note.id, plan.why))
             return
@@ -359,7 +361,14 @@ class Import:
         if not notes:
             return
         done = put_back(
-            self.house, self.archive, notes, self.source, self.gone, self._back, self.dry_run
+            self.house.indexing,
+            self.house.uses,
+            self.archive,
+            notes,
+            self.source,
+            self.gone,
+            self._back,
+            self.dry_run,
         )
         self.notes.new += done.stored
         self.notes.grown += done.revised
@@ -421,7 +430,7 @@ class Import:
         title = f"{len(ids)} notes from {self.format.title}"
         operation = Operation("import", title, self.source, ids)
         changes = [change for _, change in good]
-        back = restored(self.house, operation)
+        back = restored(self.house.uses, self.house.vault.clock(), operation)
         receipt = self.house.vault.apply(changes, operation, events=back, each=True)
         if not receipt.refused:
             self.commits += [receipt.commit] if receipt.commit else []

@@ -35,7 +35,7 @@ def strength(house: House, id: str, days: int = 30) -> answers.Strength:
     """The curve of one memory, from 90 days ago at most to `days` ahead. Not a use of it."""
     if not 1 <= days <= LONGEST:
         raise InvalidInput(f"days must be a whole number from 1 to {LONGEST}, not {shown(days)}")
-    row = house.resolve(id)
+    row = house.indexing.resolve(id)
     known = house.uses.remembered()
     looks, learned = _looks(row, known)
     stability, fades = known.stability(row), known.fades(row)
@@ -61,7 +61,7 @@ def usage(house: House, id: str, limit: int = 50) -> answers.Usage:
     if not 1 <= limit <= MOST:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
     house.indexing.converge()
-    ident, path = recall_show.anyone(house, id)
+    ident, path = recall_show.anyone(house.indexing, id)
     row = house.index.by_path(path) if path else None
     events = [
         event

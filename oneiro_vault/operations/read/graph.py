@@ -182,7 +182,7 @@ def levels(house: House, id: str, up: bool = False) -> answers.Levels:
     """From a memory down to what it was made of, and so on to the raw words of conversations; or
     `up` to what was made of it: facts, insights, orientation. Nearest first; not a use."""
     house.indexing.converge()
-    row = house.resolve(id)
+    row = house.indexing.resolve(id)
     found: list[answers.Level] = []
     seen, frontier = {row.key}, [row]
     while frontier and len(found) < MOST:
@@ -216,7 +216,7 @@ def _level(house: House, row: Row, of: Row, depth: int, up: bool) -> answers.Lev
 
 def _raw(house: House, capture: Row, fact: Row) -> str:
     """The words of a capture that a memory rests on."""
-    named = [str(one) for one in house.load(fact)[1].extra.get(turns.KEY) or ()]
+    named = [str(one) for one in house.indexing.load(fact)[1].extra.get(turns.KEY) or ()]
     _, known, _ = served(house.indexing, capture)
     said = [known.body[one.start : one.end].strip() for one in turns.named(known, named)]
     return "\n".join(said)[:_WORDS]

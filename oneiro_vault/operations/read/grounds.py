@@ -27,7 +27,7 @@ def grounds(house: House, ids: Sequence[str]) -> answers.Grounds:
     if len(ids) > MOST:
         raise InvalidInput(f"{len(ids)} ids at once are too many", hint=f"Ask for at most {MOST}.")
     house.indexing.converge()
-    rows = [house.resolve(one) for one in ids]
+    rows = [house.indexing.resolve(one) for one in ids]
     bodies = house.index.bodies([row.key for row in rows])
     found: list[answers.Grounded] = []
     for row in rows:

@@ -24,7 +24,7 @@ from oneiro_vault.index.keyword.queries import Answers
 from oneiro_vault.operations.read import handoff, recall_show
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.remember import images, write
-from oneiro_vault.operations.runtime import DOUBT, USEFUL, House, Remembered
+from oneiro_vault.operations.runtime import DOUBT, USEFUL, House, Remembered, Uses
 
 MOST: Final = 100
 """Ids, rows or updates in one request."""
@@ -149,10 +149,10 @@ def get(house: House, ids: Sequence[Any]) -> answers.Got:
     known = house.uses.remembered()
     for ident in ids:
         try:
-            row = house.resolve(ident)
+            row = house.indexing.resolve(ident)
             if row.handle not in found:
                 found[row.handle] = _in_full(house, row, known)
-                note_use(house, row, known)
+                note_use(house.uses, row, known)
         except OneiroError as error:
             missing.append(
                 {"id": str(ident), "reason": " ".join(filter(None, (f"{error}.", error.hint)))}
@@ -183,7 +183,7 @@ def feedback(
 ) -> answers.Fedback:
     """Say of a memory that it helped, which keeps it from fading, or that it was wrong: it is
     injected nowhere then and stands behind all others, until it is useful again. Its words stay."""
-    row = house.resolve(id)
+    row = house.indexing.resolve(id)
     if not row.id:
         raise InvalidInput(
             f"{row.path} has no id of its own",
@@ -210,13 +210,13 @@ def feedback(
     }
 
 
-def note_use(house: House, row: Row, ledger: Remembered) -> None:
+def note_use(uses: Uses, row: Row, ledger: Remembered) -> None:
     """Note a deliberate look at a memory, unless today's is known; a full disk must not hide the
     memory."""
     use, today = ledger.use(row), datetime.fromtimestamp(ledger.now, UTC).date().isoformat()
     if row.id and not (use is not None and today in use.days):
         with suppress(DiskProblem):
-            house.uses.used(row.id, "fetched")
+            uses.used(row.id, "fetched")
 
 
 # -- what a conversation left behind

@@ -23,6 +23,7 @@ from oneiro_vault.index.embed.models import MULTILINGUAL
 from oneiro_vault.operations.care import synchronize
 from oneiro_vault.operations.dream import run_lease
 from oneiro_vault.operations.history import as_of_view
+from oneiro_vault.operations.indexing import Indexing
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.remember import drafts, images
 from oneiro_vault.operations.remember.store_captures import waiting
@@ -186,7 +187,7 @@ def show(
     is indexed now. `passive`: a look through the vault, which is no use of it."""
     if as_of is not None:
         return _as_it_was(house, id, as_of)
-    row = house.resolve(id)
+    row = house.indexing.resolve(id)
     data, known, notice = served(house.indexing, row)
     if row.id and not passive:
         with suppress(DiskProblem):  # a full or read-only disk must not hide a memory
@@ -287,7 +288,7 @@ def log(house: House, id: str | None = None, limit: int = 20) -> answers.Log:
     if id is None:
         entries = house.vault.log.entries(limit)
     else:
-        ident, path = anyone(house, id)
+        ident, path = anyone(house.indexing, id)
         entries = house.vault.log.entries(limit, memory=ident, path=path)
     return {"schema": 1, "entries": [told_of(entry) for entry in entries]}
 
@@ -303,25 +304,25 @@ def told_of(entry: Entry) -> answers.LogEntry:
     return cast("answers.LogEntry", found)
 
 
-def anyone(house: House, text: str) -> tuple[str, str]:
+def anyone(indexing: Indexing, text: str) -> tuple[str, str]:
     """Id and path of a memory, also of a forgotten one (no path then) or one without an id."""
     wanted = text.strip().lower()
     gone = {
         str(e["id"])
-        for e in house.vault.ledger.events()
+        for e in indexing.vault.ledger.events()
         if e.get("e") == "tombstone"
         and len(wanted) >= 4
         and str(e.get("id", "")).startswith(wanted)
     }
-    if len(gone) == 1 and not house.index.get(wanted):
+    if len(gone) == 1 and not indexing.index.get(wanted):
         return gone.pop(), ""
-    row = house.resolve(text)
+    row = indexing.resolve(text)
     return row.id, row.path
 
 
 def why(house: House, id: str) -> answers.Why:
     """The story of one memory: what happened to it, what it came from, how it was used."""
-    ident, path = anyone(house, id)
+    ident, path = anyone(house.indexing, id)
     row = house.index.by_path(path) if path else None
     story = [
         told_of(entry) for entry in reversed(house.vault.log.entries(1000, memory=ident, path=path))

@@ -180,7 +180,9 @@ def influence(house: House, ids: Sequence[str] = ()) -> answers.Influence:
     named = [ids] if isinstance(ids, str) else list(ids)
     if len(named) > MOST_NAMED:
         raise InvalidInput(f"{len(named)} ids at once are too many", hint=f"At most {MOST_NAMED}.")
-    rows = [house.resolve(one) for one in named] or house.index.list(type=PRINCIPLE, limit=10_000)
+    rows = [house.indexing.resolve(one) for one in named] or house.index.list(
+        type=PRINCIPLE, limit=10_000
+    )
     known = {row.handle: row for row in rows if row.id or named}
     used = used_on(house)
     found = [influencing(row, used.get(ident, _never())) for ident, row in known.items()]

@@ -123,7 +123,7 @@ class Already:
         if len(words) < 3 or "session" in draft.meta:
             return None
         for row in self._house.index.holding(words, draft.says("type"), _LOOKED_AT):
-            _, known = self._house.load(row)
+            _, known = self._house.indexing.load(row)
             if says_all(draft.body, known.body, words, _DUPLICATE):
                 return row
         return None

@@ -21,6 +21,7 @@ from oneiro_vault.core.picture import Kind, Reference
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, StaleMemory, shown
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.runtime import House
+from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.vault.change import Write
 from oneiro_vault.vault.worktree.attachments import Attachments
 
@@ -91,10 +92,10 @@ def _received(house: House, one: Any) -> Stored:
             f"it cannot be {shown(one)}", hint='It looks like {"data": "<base64>", "alt": "words"}.'
         )
     data = _decoded(one["data"], house.settings["images.bytes"])
-    return stored(house, data, one.get("alt", ""))
+    return stored(house.settings, data, one.get("alt", ""))
 
 
-def stored(house: House, data: bytes, alt: str = "") -> Stored:
+def stored(settings: Settings, data: bytes, alt: str = "") -> Stored:
     """The bytes of a picture as it is to be stored. Raises InvalidInput for what is none."""
     kind = picture.sniff(data)
     if kind is None:
@@ -102,9 +103,9 @@ def stored(house: House, data: bytes, alt: str = "") -> Stored:
             "this is not a PNG, JPEG, WebP or GIF picture",
             hint="Only these are stored; SVG and HTML can carry programs. Convert it first.",
         )
-    bearable(kind, house.settings["images.pixels"])
+    bearable(kind, settings["images.pixels"])
     opened(data, kind, 1).close()
-    if not house.settings["images.location"]:
+    if not settings["images.location"]:
         try:
             data = picture.without(data, kind.mime)
         except ValueError as error:
@@ -205,7 +206,7 @@ def image(house: House, id: str, size: str = "recall", sha256: str | None = None
     SIZES."""
     if size not in SIZES:
         raise InvalidInput(f"there is no size {shown(size)}", hint=f"One of {', '.join(SIZES)}.")
-    row = house.resolve(id)
+    row = house.indexing.resolve(id)
     wanted = sha256 or ""
     found = [
         one

@@ -103,7 +103,7 @@ def _drafts(
     good: dict[int, Draft] = {}
     bad: Refusals = {}
     chosen = [str(item.get("path", "")) for item in items if isinstance(item, Mapping)]
-    names = Names(house, chosen)
+    names = Names(house.vault, chosen)
     for position, item in enumerate(items):
         try:
             good[position] = draft(house, item, actor, names)
@@ -223,7 +223,7 @@ def _superseding(house: House, made: Sequence[Draft]) -> list[Write]:
     found: dict[str, Write] = {}
     for one in made:
         for row in one.replaces:
-            data, known = house.load(row)
+            data, known = house.indexing.load(row)
             changes: dict[str, object | None] = {
                 "status": "superseded",
                 "superseded_by": one.id,
@@ -247,7 +247,7 @@ def correct(
     several may be meant, NotFound when none is."""
     body = body_of(text, house.settings["notes.indexed_bytes"])
     house.indexing.converge()
-    row = house.resolve(id) if id else corrected(house, body.strip(), progress)
+    row = house.indexing.resolve(id) if id else corrected(house, body.strip(), progress)
     item = {"text": text, "type": row.type, "replaces": row.handle, "valid_from": valid_from}
     kept = {"kind": row.kind, "project": row.project}
     done = remember(house, [item | {k: v for k, v in kept.items() if v}], actor)
@@ -286,9 +286,9 @@ def reframe(
 ) -> answers.Reframed:
     """Replace what a memory says; a note that changed meanwhile gets a proposal beside it
     instead."""
-    row = house.resolve(id)
+    row = house.indexing.resolve(id)
     words = body_of(text, house.settings["notes.indexed_bytes"])
-    data, known = house.load(row)
+    data, known = house.indexing.load(row)
     if REMOVED in words and house.vault.secrets.shown(data) != data:
         raise InvalidInput(
             f"{row.title} holds what looks like a secret, and this text has only its place",
@@ -396,7 +396,7 @@ def _proposal(house: House, row: Row, body: str, actor: str) -> Draft:
 
 def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answers.Forgotten:
     """Take a memory out of the tree. Its bytes stay in history and `restore` brings them back."""
-    row = house.resolve(id)
+    row = house.indexing.resolve(id)
     data = house.vault.read(row.path)
     if (why := memories.owned(row)) and actor != "user":
         raise InvalidInput(

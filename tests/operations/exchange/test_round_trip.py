@@ -52,8 +52,8 @@ def lived(root: Path) -> Iterator[tuple[App, Call]]:
                title="Peter Novak", aliases=["Pete"])  # fmt: skip
         call("correct", id=boat, text="The boat is called Kittiwake now.")
         gone = stored(call, "We sold the dinghy in 2019.", created="2019-05-01", type="episodic")
-        row = app.house.resolve(gone)
-        data, _ = app.house.load(row)
+        row = app.house.indexing.resolve(gone)
+        data, _ = app.house.indexing.load(row)
         text = yaml_block.edit(yaml_block.decode(data), {"status": "archived"})
         (root / row.path).write_text(text)
         call("learn", text="Ask before deleting.", concepts=["care"])
@@ -156,7 +156,7 @@ def test_an_export_that_grew_brings_the_difference(lived: tuple[App, Call], tmp_
         assert other.call("show", {"id": kept})["body"] == "The sail is red here.\n"
         # all of it can be taken back, but for what was changed here
         undone = other.call("undo", {"source": "import:jsonl"})
-        assert [one["path"] for one in undone["left"]] == [other.house.resolve(kept).path]
+        assert [one["path"] for one in undone["left"]] == [other.house.indexing.resolve(kept).path]
         assert other.house.index.count() == 1
 
 
@@ -194,7 +194,7 @@ def test_nobody_elses_notes_say_what_a_person_said(app: App, call: Call, tmp_pat
     call("import_", path=str(bundle))
     call("import_", path=str(lines), foreign=True)
     rows = app.house.index.list(type="episodic")
-    found = [app.house.load(row)[1] for row in rows]
+    found = [app.house.indexing.load(row)[1] for row in rows]
     assert {one.source for one in found} == {"import:okf", "import:jsonl"}
     trusts = {turns.trust(one, span) for one in found for span in turns.spans(one.body)}
     assert trusts == {"external"}

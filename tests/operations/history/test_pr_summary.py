@@ -26,7 +26,7 @@ def summary(app: App, base: str) -> dict[str, Any]:
 
 def edited(app: App, ident: str, op: str, reason: str = "", **changes: object) -> None:
     """What a loop would do to a note's frontmatter."""
-    row = app.house.resolve(ident)
+    row = app.house.indexing.resolve(ident)
     data = app.house.vault.read(row.path)
     new = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), changes))
     app.house.vault.apply(
