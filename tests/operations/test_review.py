@@ -152,7 +152,7 @@ def test_what_a_person_changed_meanwhile_makes_it_stale(app: App, root: Path) ->
     assert [row["id"] for row in done["accepted"]] == [second["id"]]
     assert "Only on weekdays." in note.read_text()
     app.house.vault.edits.commit(quiet=0.0)
-    assert review.tidy(app.house, lapse=True) == [branch]
+    assert review.tidy(app.house.indexing, lapse=True) == [branch]
     assert [one["op"] for one in dream(app)["decisions"]] == [
         "merge"
     ]  # the new words are another question
@@ -221,7 +221,7 @@ def test_squashed_with_plain_git(app: App, root: Path) -> None:
     git(root, "merge", "-q", "--squash", branch)
     git(root, "commit", "-q", "-m", "squashed")
     assert open_(app) == []
-    assert review.tidy(app.house) == [branch]
+    assert review.tidy(app.house.indexing) == [branch]
     assert ids <= {
         event.get("d") for event in app.house.vault.ledger.events() if event.get("v") == "accepted"
     }
@@ -289,7 +289,7 @@ def test_what_a_reviewer_left_out_of_a_squash_is_rejected_and_what_they_changed_
         git(root, "commit", "-qam", "went on")
         app.house.indexing.reconcile()
     assert open_(app) == []
-    assert review.tidy(app.house) == [branch]
+    assert review.tidy(app.house.indexing) == [branch]
     assert verdicts(app) == {
         dropped["id"]: "rejected",
         edited["id"]: "accepted",
@@ -322,7 +322,7 @@ def test_a_squash_is_known_by_its_message_when_its_report_was_left_out(
         message=said,
     )
     assert open_(app) == []
-    review.tidy(app.house)
+    review.tidy(app.house.indexing)
     assert verdicts(app) == {dropped["id"]: "rejected", taken["id"]: "accepted"}
 
 
@@ -353,7 +353,7 @@ def test_what_was_not_merged_stays_open(app: App, root: Path) -> None:
         (root / changed).write_text((root / changed).read_text() + "\nMore.\n")
     git(root, "commit", "-qam", "went on with both")
     assert [row["id"] for row in open_(app)] == [second["id"]]
-    assert (review.tidy(app.house), verdicts(app)) == ([], {})
+    assert (review.tidy(app.house.indexing), verdicts(app)) == ([], {})
 
 
 def test_one_of_two_decisions_about_one_note_may_be_left_out(
@@ -383,7 +383,7 @@ def test_one_of_two_decisions_about_one_note_may_be_left_out(
         ("c.md", moved),
     )
     assert open_(app) == []
-    review.tidy(app.house)
+    review.tidy(app.house.indexing)
     assert verdicts(app) == {first: "accepted", second: "rejected", third: "accepted"}
 
 
@@ -400,7 +400,7 @@ def test_what_a_reviewer_changed_on_the_branch_is_what_is_accepted(
     assert "As the reviewer has it." in (root / path).read_text()
     assert (done["left"], done["closed"]) == (0, [])  # somebody works on it
     git(root, "worktree", "remove", str(tmp_path / "tree"))
-    assert review.tidy(app.house) == [branch]
+    assert review.tidy(app.house.indexing) == [branch]
 
 
 def decide(place: Path, number: int, files: dict[str, str]) -> str:

@@ -107,7 +107,7 @@ def _answer(house: House, answer: answers.Synced, yes: bool, progress: Progress)
         with suppress(OneiroError):  # a branch of proposals that somebody merged has done its work
             from oneiro_vault.operations.review import tidy
 
-            tidy(house)
+            tidy(house.indexing)
     answer["stays"], answer["loosened"] = _stays(house), loosened(house.root)
     answer["last"] = _when(before.at)
     return answer

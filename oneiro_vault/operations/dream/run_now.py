@@ -187,7 +187,7 @@ def run(
                 with suppress(OneiroError):
                     house.commit_edits()
                 with suppress(OneiroError):
-                    tidy(house)
+                    tidy(house.indexing)
                 review = (
                     review or house.settings["dreams.review"]
                 ) and not proposal_branches.reviewing_here(house.vault.repo)

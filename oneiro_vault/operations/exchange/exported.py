@@ -7,7 +7,7 @@ import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote
 
 from oneiro_vault.capture.privacy import redact
@@ -21,6 +21,7 @@ from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import OneiroError, UnreadableNote, UnsafePath
 from oneiro_vault.index.base import Row
+from oneiro_vault.operations.exchange.export_target import Target
 from oneiro_vault.operations.history.as_of_view import Past
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.runtime import View
@@ -29,6 +30,8 @@ from oneiro_vault.vault.secrets.secret_scan import is_utf8
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.attachments import Attachments, sha256_of
 from oneiro_vault.vault.worktree.files import checked, hidden, is_kept, is_note
+
+STAGE: Final = "writing memories"
 
 
 @dataclass(frozen=True)
@@ -214,6 +217,19 @@ class Selection:
         if isinstance(self.view, Past):
             return vault.history.log(start=self.view.moment.point.commit)
         return vault.log.entries()
+
+
+def attach(chosen: Selection, target: Target, files: Mapping[str, None]) -> int:
+    """Put files of the vault where they are in it; how many found no place."""
+    if target.single:
+        return len(files)
+    missing = 0
+    for path in files:
+        if data := chosen.attachment(path):
+            target.add(path, data)
+        else:
+            missing += 1
+    return missing
 
 
 def relinked(body: str, said: Callable[[Link, str], str | None]) -> str:
