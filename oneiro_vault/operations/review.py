@@ -21,6 +21,7 @@ from oneiro_vault.errors import (
     shown,
 )
 from oneiro_vault.index.base import Row
+from oneiro_vault.index.store import Index
 from oneiro_vault.operations import proposals
 from oneiro_vault.operations.history import note_change
 from oneiro_vault.operations.indexing import Indexing
@@ -31,6 +32,7 @@ from oneiro_vault.vault.git.staging_area import Entry as File
 from oneiro_vault.vault.history import proposal_branches
 from oneiro_vault.vault.history.proposal_branches import Open
 from oneiro_vault.vault.secrets.secret_scan import REMOVED
+from oneiro_vault.vault.vault import Vault
 
 _KEPT: Final = "Nothing was changed."
 _SHORTEST: Final = 4
@@ -39,11 +41,11 @@ _EDITED: Final = "edited in review"
 _LEFT_OUT: Final = "left out when its branch was merged"
 
 
-def review(indexing: Indexing, /, branch: str | None = None) -> answers.Review:
+def review(vault: Vault, index: Index, /, branch: str | None = None) -> answers.Review:
     """The proposals that wait, of all branches or of one: what, why, and what would change, word by
     word, without secrets (what is accepted is what was proposed, whole)."""
-    found = [one for one in proposals.waiting(indexing.vault) if branch in (None, one.branch.name)]
-    rows = [_row(indexing, one) for one in found]
+    found = [one for one in proposals.waiting(vault) if branch in (None, one.branch.name)]
+    rows = [_row(vault, index, one) for one in found]
     names = list(dict.fromkeys(one.branch.name for one in found))
     branches: list[answers.Branch] = [
         {"branch": name, "proposals": sum(row["branch"] == name for row in rows)} for name in names
@@ -51,10 +53,9 @@ def review(indexing: Indexing, /, branch: str | None = None) -> answers.Review:
     return {"schema": 1, "branches": branches, "proposals": rows, "total": len(rows)}
 
 
-def _row(indexing: Indexing, one: Proposal) -> answers.Proposal:
-    entry, vault = one.entry, indexing.vault
-    cleaned = vault.secrets.cleaned
-    changes = [_change(indexing, path, *pair) for path, pair in one.files.items()]
+def _row(vault: Vault, index: Index, one: Proposal) -> answers.Proposal:
+    entry, cleaned = one.entry, vault.secrets.cleaned
+    changes = [_change(vault, path, *pair) for path, pair in one.files.items()]
     texts = [change for change in changes if change["text"]]
     texts.sort(key=lambda one: (not one["is_new"], not one["words"], "status" in one["keys"]))
     forged = (
@@ -67,15 +68,14 @@ def _row(indexing: Indexing, one: Proposal) -> answers.Proposal:
         "loop": entry.loop, "title": cleaned(entry.title),
         "reason": cleaned(entry.reason), "judge": entry.judge, "run": entry.run,
         "memories": list(entry.memories),
-        "stale": proposals.stale(vault, indexing.index, one)
-        or next(filter(None, forged), None),
+        "stale": proposals.stale(vault, index, one) or next(filter(None, forged), None),
         "changes": changes, "editable": texts[0]["path"] if texts else None,
     }  # fmt: skip
 
 
-def _change(indexing: Indexing, path: str, *sides: File | None) -> answers.ProposedChange:
-    data = (indexing.vault.repo.data(side.blob) if side else None for side in sides)
-    veiled = indexing.vault.secrets.shown
+def _change(vault: Vault, path: str, *sides: File | None) -> answers.ProposedChange:
+    data = (vault.repo.data(side.blob) if side else None for side in sides)
+    veiled = vault.secrets.shown
     before, after = (veiled(one) if one is not None else None for one in data)
     return note_change.change(path, before, after)
 
@@ -109,7 +109,7 @@ def review_accept(
     accepted: list[answers.AcceptedRow] = []
     unfit: list[answers.StaleRow] = []
     words = {str(path): str(text) for path, text in (edited or {}).items()}
-    wanted = _wanted(indexing, ids)
+    wanted = _wanted(indexing.vault, ids)
     if strange := words.keys() - {path for one in wanted for path in one.files}:
         raise InvalidInput(f"{shown(min(strange))} is in none of these proposals", kept=_KEPT)
     for one in wanted:
@@ -203,18 +203,16 @@ def review_reject(
 ) -> answers.RejectedProposals:
     """Say that proposals shall not happen, now or again; the reason is kept in the history."""
     _by_person(actor)
-    wanted = _wanted(indexing, ids)
-    _record(indexing, wanted, proposals.REJECTED, reason, actor)
+    wanted = _wanted(indexing.vault, ids)
+    _record(indexing.vault, wanted, proposals.REJECTED, reason, actor)
     rows = [_reviewed(one) for one in wanted]
     closed, left = _left(indexing)
     return {"schema": 1, "rejected": rows, "closed": closed, "left": left}
 
 
-def _record(
-    indexing: Indexing, found: Sequence[Proposal], verdict: str, reason: str, actor: str
-) -> None:
+def _record(vault: Vault, found: Sequence[Proposal], verdict: str, reason: str, actor: str) -> None:
     if found:
-        now = indexing.vault.clock()
+        now = vault.clock()
         events = [
             ledger.make(proposals.EVENT, "", now, d=one.id, v=verdict, actor=actor) for one in found
         ]
@@ -224,13 +222,13 @@ def _record(
             else f"{len(found)} proposals"
         )
         memories_ = tuple(dict.fromkeys(ident for one in found for ident in one.entry.memories))
-        indexing.vault.apply(
+        vault.apply(
             (), Operation("ledger", f"{verdict}: {title}", actor, memories_, reason), events=events
         )
 
 
-def _wanted(indexing: Indexing, ids: Sequence[str]) -> list[Proposal]:
-    found = proposals.waiting(indexing.vault)
+def _wanted(vault: Vault, ids: Sequence[str]) -> list[Proposal]:
+    found = proposals.waiting(vault)
     if not ids:
         raise InvalidInput(
             "no proposal was named", kept=_KEPT, hint="`oneiro review --list` shows their ids."
@@ -296,8 +294,8 @@ def _is_done(indexing: Indexing, branch: Open, settled: set[str], lapse: bool) -
         for one in new
     ):
         return False
-    _record(indexing, came, proposals.ACCEPTED, "", "user")
-    _record(indexing, gone, proposals.REJECTED, _LEFT_OUT, "user")
+    _record(indexing.vault, came, proposals.ACCEPTED, "", "user")
+    _record(indexing.vault, gone, proposals.REJECTED, _LEFT_OUT, "user")
     _keep_reports(indexing, branch)
     return True
 

@@ -167,11 +167,15 @@ def dream_answers(
 
 
 def _go_on(house: House, progress: Progress) -> list[answers.Run]:
-    loops = [name for name, ids in run_now.left_open(house).items() if name in LOOPS and ids]
+    loops = [name for name, ids in run_now.left_open(house.dreams).items() if name in LOOPS and ids]
     if not loops:
         return []
     return run_now.dream(
-        house, loops, run_now.asked_by(house), review=run_now.to_review(house), progress=progress
+        house,
+        loops,
+        run_now.asked_by(house.dreams),
+        review=run_now.to_review(house.dreams),
+        progress=progress,
     )["runs"]
 
 

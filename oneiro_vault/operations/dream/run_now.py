@@ -39,7 +39,7 @@ from oneiro_vault.operations.dream import choose_judge, run_lease
 from oneiro_vault.operations.dream.run_lease import Lease
 from oneiro_vault.operations.dream.run_loop import Runner
 from oneiro_vault.operations.review import tidy
-from oneiro_vault.operations.runtime import House
+from oneiro_vault.operations.runtime import Dreams, House
 from oneiro_vault.vault.history import proposal_branches
 
 LOOPS: Final[Mapping[str, Loop]] = {
@@ -201,7 +201,9 @@ def run(
                 runner.note(found)
                 _meet(house, lease)
         if asked.name in _PARKING:
-            _tidy(house, asked.name, found, answers, review or (dry_run and to_review(house)))
+            _tidy(
+                house, asked.name, found, answers, review or (dry_run and to_review(house.dreams))
+            )
     rows = [report.row(run) for run in found]
     if rows and not dry_run:
         choose_judge.note(house.dreams, rows, house.now())
@@ -217,13 +219,8 @@ def run(
 
 
 def _meet(house: House, lease: Lease) -> None:
-    automatic = synchronize.Automatic(house)
-    if (
-        lease.remote is not None
-        and automatic.wanted
-        and lease.held()
-        and not house.dreams.cancel.is_set()
-    ):
+    automatic, cancelled = synchronize.Automatic(house), house.dreams.cancel.is_set
+    if lease.remote is not None and automatic.wanted and lease.held() and not cancelled():
         with suppress(OneiroError):
             automatic.run()
 
@@ -269,29 +266,27 @@ def _interruptible(runner: Runner) -> Iterator[None]:
         signal.signal(signal.SIGINT, former)
 
 
-def left_open(house: House) -> dict[str, list[str]]:
+def left_open(dreams: Dreams) -> dict[str, list[str]]:
     """Loop -> ids of the questions it left for somebody to answer."""
     return {
-        str(name): list(ids)
-        for name, ids in house.dreams.noted(_OPEN).items()
-        if isinstance(ids, list)
+        str(name): list(ids) for name, ids in dreams.noted(_OPEN).items() if isinstance(ids, list)
     }
 
 
-def to_review(house: House) -> bool:
+def to_review(dreams: Dreams) -> bool:
     """Did the run that asked want its decisions reviewed?"""
-    return bool(house.dreams.noted(_OPEN).get(_REVIEW))
+    return bool(dreams.noted(_OPEN).get(_REVIEW))
 
 
-def asked_by(house: House) -> str:
+def asked_by(dreams: Dreams) -> str:
     """The judge that left the questions open."""
-    found = house.dreams.noted(_OPEN).get(_JUDGE)
+    found = dreams.noted(_OPEN).get(_JUDGE)
     return found if found in _PARKING else deferred.DeferredJudge.name
 
 
 def _tidy(house: House, judge: str, runs: Sequence[Run], answers: Verdicts, review: bool) -> None:
     """An answer that was refused is asked for again."""
-    place, before = choose_judge.folder(house.dreams), left_open(house)
+    place, before = choose_judge.folder(house.dreams), left_open(house.dreams)
     after = before | {
         run.loop: [*run.waiting, *(ident for ident, _ in run.unasked)] for run in runs
     }

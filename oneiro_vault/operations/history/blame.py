@@ -19,6 +19,7 @@ from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.vault.history import undo
 from oneiro_vault.vault.history.commit_log import Entry, Line
+from oneiro_vault.vault.vault import Vault
 
 
 def blame(indexing: Indexing, /, id: str) -> answers.Blame:
@@ -47,7 +48,7 @@ def blame(indexing: Indexing, /, id: str) -> answers.Blame:
                 "text": text,
                 "source": whose.get(_folded(text)),
                 **_origin(
-                    indexing, max(found, key=lambda line: line.when, default=Line()), entries
+                    indexing.vault, max(found, key=lambda line: line.when, default=Line()), entries
                 ),
             }
             for number, text, found in _paragraphs(
@@ -108,36 +109,36 @@ def _folded(text: str) -> str:
     return " ".join(text.split())
 
 
-def _origin(indexing: Indexing, line: Line, entries: Mapping[str, Entry]) -> answers.Origin:
+def _origin(vault: Vault, line: Line, entries: Mapping[str, Entry]) -> answers.Origin:
     entry = entries.get(line.commit)
     found = {
         "commit": entry.commit if entry else None,
         "learned": iso(entry.when) if entry else None,
-        "dated": _dated(indexing, line) if entry else None,
+        "dated": _dated(vault, line) if entry else None,
     }
     told = ("op", "actor", "author", "run", "loop", "judge", "reason")
     found |= {name: getattr(entry, name, None) or None for name in told}
     return cast("answers.Origin", found)
 
 
-def _dated(indexing: Indexing, line: Line) -> str | None:
+def _dated(vault: Vault, line: Line) -> str | None:
     """The memory's own date of a version: `created` of the first, of later ones `timestamp` where
     it moved."""
     try:
-        note = _version(indexing, line.commit, line.path)
+        note = _version(vault, line.commit, line.path)
     except (OneiroError, UnreadableNote):
         return None
     with suppress(OneiroError, UnreadableNote):
-        old = _version(indexing, *line.before)
+        old = _version(vault, *line.before)
         return note.timestamp if note.timestamp != old.timestamp else None
     return note.created or note.timestamp or None
 
 
-def _version(indexing: Indexing, commit: str, path: str) -> Memory:
-    entry = indexing.vault.repo.entry(commit, path) if commit else None
+def _version(vault: Vault, commit: str, path: str) -> Memory:
+    entry = vault.repo.entry(commit, path) if commit else None
     if entry is None:
         raise UnreadableNote(f"{path} is not there")
-    return memories.parse(path, indexing.vault.repo.data(entry.blob))
+    return memories.parse(path, vault.repo.data(entry.blob))
 
 
 def _sources(indexing: Indexing, note: Memory) -> Iterator[tuple[answers.Source, list[str]]]:

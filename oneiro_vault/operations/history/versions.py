@@ -20,6 +20,7 @@ from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.vault.history import commit_log
 from oneiro_vault.vault.history.commit_log import Entry
+from oneiro_vault.vault.vault import Vault
 
 MOST: Final = 200
 """Versions of one answer."""
@@ -48,7 +49,10 @@ def versions(indexing: Indexing, /, id: str, limit: int = 50) -> answers.Version
     row = indexing.index.by_path(path) if path else None
     entries = indexing.vault.log.entries(_COMMITS, memory=ident, path=path, quick=True)
     taken = commit_log.taken_back(one for one in entries if one.reason.startswith("undo of "))
-    found = [*_on_disk(indexing, row), *islice(_walk(indexing, entries, ident, path), limit + 1)]
+    found = [
+        *_on_disk(indexing, row),
+        *islice(_walk(indexing.vault, entries, ident, path), limit + 1),
+    ]
     pairs = zip(found, [*found[1:], None], strict=True)
     told = [_version(one, before, taken) for one, before in pairs][:limit]
     last = next((one.note for one in found if one.note), None)
@@ -88,32 +92,32 @@ def _on_disk(indexing: Indexing, row: Row | None) -> Iterator[_State]:
         return
 
 
-def _walk(indexing: Indexing, entries: Sequence[Entry], ident: str, path: str) -> Iterator[_State]:
+def _walk(vault: Vault, entries: Sequence[Entry], ident: str, path: str) -> Iterator[_State]:
     """From the newest back, following the file under every name it had."""
     for entry in entries:
         own = [one for one in entry.paths if ident and ident in one]
         names = dict.fromkeys([*filter(None, [path]), *own, *entry.paths[:_FEW]])
-        state = next(filter(None, (_read(indexing, entry, name, ident) for name in names)), None)
+        state = next(filter(None, (_read(vault, entry, name, ident) for name in names)), None)
         path = state.path if state else next(iter(own), path)
         if path in entry.paths:  # else it only says something of it
             yield state or _State(entry, path)
 
 
-def _read(indexing: Indexing, entry: Entry, path: str, ident: str) -> _State | None:
+def _read(vault: Vault, entry: Entry, path: str, ident: str) -> _State | None:
     try:
-        place = indexing.vault.repo.entry(entry.commit, path)
+        place = vault.repo.entry(entry.commit, path)
         if place is None or not path.lower().endswith(".md"):
             return None
-        data = indexing.vault.past.data(place.blob)
-        note = _parsed(indexing, path, data)
+        data = vault.past.data(place.blob)
+        note = _parsed(vault, path, data)
     except OneiroError:
         return None
     same = not ident or ident == note.id or ident in path
     return _State(entry, path, data, note) if same else None
 
 
-def _parsed(indexing: Indexing, path: str, data: bytes) -> Memory:
-    shown_ = indexing.vault.secrets.shown(data)
+def _parsed(vault: Vault, path: str, data: bytes) -> Memory:
+    shown_ = vault.secrets.shown(data)
     try:
         return memories.parse(path, shown_)
     except OneiroError:
