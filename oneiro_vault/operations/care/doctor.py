@@ -102,9 +102,8 @@ def _spare(house: House, progress: Progress) -> None:
         for path, _ in house.index.unreadable()
         if (row := house.index.by_path(path)) is not None
     ]
-    lost = sorted(
-        {*house.indexing.held, *(row.path for row in broken if not _committed(house, row.blob))}
-    )
+    gone = {row.path for row in broken if not _committed(house, row.blob)}
+    lost = sorted(gone | house.indexing.held)
     if lost:
         which = few(lost)
         raise Brake(
@@ -274,10 +273,9 @@ class _Mender:
 
 
 def _machine(house: House) -> list[answers.Finding]:
-    found = [
-        _problem("settings", "error", str(error), error.hint) for error in house.settings.wrong
-    ]
-    found += [_problem("settings", "info", *former) for former in house.settings.idle()]
+    settings = house.settings
+    found = [_problem("settings", "error", str(one), one.hint) for one in settings.wrong]
+    found += [_problem("settings", "info", *former) for former in settings.idle()]
     found += [_problem("loosened", "warning", text) for text in synchronize.loosened(house.root)]
     if house.indexing.watching.startswith("polling"):
         found.append(
@@ -288,15 +286,8 @@ def _machine(house: House) -> list[answers.Finding]:
                 "Raise fs.inotify.max_user_watches to be faster.",
             )
         )
-    if house.vectors.embedder.problem:
-        found.append(
-            _problem(
-                "embedder",
-                "warning",
-                str(house.vectors.embedder.problem),
-                house.vectors.embedder.problem.hint,
-            )
-        )
+    if problem := house.vectors.embedder.problem:
+        found.append(_problem("embedder", "warning", str(problem), problem.hint))
     if unknown := recall_show.unknown(house):
         found.append(_problem("language", "info", *unknown))
     return [*found, *_faults(versions())]

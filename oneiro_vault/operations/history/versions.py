@@ -49,10 +49,8 @@ def versions(indexing: Indexing, /, id: str, limit: int = 50) -> answers.Version
     row = indexing.index.by_path(path) if path else None
     entries = indexing.vault.log.entries(_COMMITS, memory=ident, path=path, quick=True)
     taken = commit_log.taken_back(one for one in entries if one.reason.startswith("undo of "))
-    found = [
-        *_on_disk(indexing, row),
-        *islice(_walk(indexing.vault, entries, ident, path), limit + 1),
-    ]
+    former = _walk(indexing.vault, entries, ident, path)
+    found = [*_on_disk(indexing, row), *islice(former, limit + 1)]
     pairs = zip(found, [*found[1:], None], strict=True)
     told = [_version(one, before, taken) for one, before in pairs][:limit]
     last = next((one.note for one in found if one.note), None)

@@ -33,13 +33,8 @@ def browse(indexing: Indexing, uses: Uses, /, path: str = "") -> answers.Browsed
     indexing.converge()
     row = indexing.index.by_path(checked(path)) if path else None
     if row is not None:
-        return {
-            "schema": 1,
-            "path": path,
-            "note": _note(indexing, uses, row),
-            "entries": [],
-            "left": 0,
-        }
+        note = _note(indexing, uses, row)
+        return {"schema": 1, "path": path, "note": note, "entries": [], "left": 0}
     entries = _entries(indexing, f"{path}/" if path else "")
     if path and not entries:
         raise NotFound(
