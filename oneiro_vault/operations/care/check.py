@@ -55,7 +55,7 @@ def check(house: House, progress: Progress = quiet) -> answers.Checked:
     ]
     problems += [
         problem(path, code, "error" if code == "attachment-damaged" else "warning", message)
-        for path, code, message in images.problems(house, progress)
+        for path, code, message in images.problems(house.vault, house.index, progress)
     ]
     ordered = sorted(problems, key=lambda p: (p["path"], p["code"], p["line"] or 0))
     return {"schema": 1, "problems": ordered, "notes": len(rows)}

@@ -184,7 +184,7 @@ def _findings(
 
 
 def _pictures(house: House, mentioned: set[str], progress: Progress) -> Iterator[answers.Finding]:
-    for path, code, message in images.problems(house, progress):
+    for path, code, message in images.problems(house.vault, house.index, progress):
         damaged = code == "attachment-damaged"
         yield _problem(
             code,
@@ -192,7 +192,7 @@ def _pictures(house: House, mentioned: set[str], progress: Progress) -> Iterator
             message if damaged else f"{path}: {message}",
             _PICTURES[code],
         )
-    for path in images.unused(house, mentioned):
+    for path in images.unused(house.vault, mentioned):
         yield _problem(
             "attachment-unused",
             "info",

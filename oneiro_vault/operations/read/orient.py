@@ -170,7 +170,7 @@ def _in_full(house: House, row: Row, ledger: Remembered) -> answers.FullMemory:
         {
             **found,
             "strength": round(ledger.strength(row), 4),
-            "images": images.of_note(house, known.body),
+            "images": images.of_note(house.vault, known.body),
             "links": house.index.links_from(row.key),
             "backlinks": house.index.links_to(row.key),
             "notice": notice,

@@ -227,7 +227,7 @@ def _whole(view: View, row: Row, data: bytes, known: Memory) -> answers.Shown:
         "body": known.body,
         "text": view.house.vault.secrets.shown(data).decode("utf-8", "replace"),
         "sha256": sha256(data).hexdigest(),
-        "images": images.of_note(view.house, known.body),
+        "images": images.of_note(view.house.vault, known.body),
         "links": view.index.links_from(row.key),
         "backlinks": view.index.links_to(row.key),
         "strength": round(view.known.strength(row), 4),

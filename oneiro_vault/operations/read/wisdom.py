@@ -23,6 +23,7 @@ from oneiro_vault.recall import result_lines
 from oneiro_vault.recall.relevance import weigh
 from oneiro_vault.recall.request import Asked
 from oneiro_vault.recall.search import Search
+from oneiro_vault.vault.vault import Vault
 
 PRINCIPLE: Final = "principle"
 LEARNING: Final = "learning"
@@ -184,15 +185,15 @@ def influence(house: House, ids: Sequence[str] = ()) -> answers.Influence:
         type=PRINCIPLE, limit=10_000
     )
     known = {row.handle: row for row in rows if row.id or named}
-    used = used_on(house)
+    used = used_on(house.vault)
     found = [influencing(row, used.get(ident, _never())) for ident, row in known.items()]
     return {"schema": 1, "results": sorted(found, key=lambda one: (-one["uses"], one["title"]))}
 
 
-def used_on(house: House) -> dict[str, Days]:
+def used_on(vault: Vault) -> dict[str, Days]:
     """Id -> how the memory was used and judged."""
     found: dict[str, Days] = {}
-    for event in house.vault.ledger.events():
+    for event in vault.ledger.events():
         ident, day = str(event.get("id", "")), _day(event)
         for kind in _kinds(event) if day else ():
             found.setdefault(ident, _never())[kind][day] += 1

@@ -121,7 +121,7 @@ def draft(house: House, item: Mapping[str, Any], actor: str, names: Names) -> Dr
         else names.filed(meta["type"], meta["title"], meta["id"], meta["created"])
     )
     if item.get("images"):
-        made.pictures = images.received(house, item["images"])
+        made.pictures = images.received(house.settings, item["images"])
         made.body = images.shown_in(made.body, made.path, made.pictures)
     return made
 

@@ -197,7 +197,7 @@ def _stored(
     ids = (*(one.id for one in made), *(row.id for one in made for row in one.replaces))
     operation = Operation("supersede" if over else "remember", title, actor, memories=ids)
     new = [picture for one in made for picture in one.pictures]
-    pictures = images.writes(house, new) if new else []
+    pictures = images.writes(house.vault, new) if new else []
     again = [
         drafts[position].id
         for position, note in notes.items()
