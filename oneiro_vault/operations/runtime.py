@@ -1,4 +1,4 @@
-"""The parts every operation works with, and the few questions they all ask of them."""
+"""An open vault and its parts, what the ledger knows of use, and the view a question is put to."""
 
 from __future__ import annotations
 
