@@ -10,6 +10,10 @@ Progress = Callable[[str, int, int], None]
 """(stage, done, total): what a person who waits is shown."""
 
 
+def quiet(_stage: str, _done: int, _total: int) -> None:
+    """Progress nobody watches."""
+
+
 class Operations:
     """`vault.recall(query="…")` is the operation `recall`; arguments are given by name.
 

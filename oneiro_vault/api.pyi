@@ -9,6 +9,8 @@ Progress = Callable[[str, int, int], None]
 Call = Callable[[str, Mapping[str, Any], Progress | None], Any]
 AsyncCall = Callable[[str, Mapping[str, Any], Progress | None], Awaitable[Any]]
 
+def quiet(_stage: str, _done: int, _total: int) -> None: ...
+
 class Operations:
     def remember(
         self,

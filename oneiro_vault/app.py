@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiro_vault import answers
-from oneiro_vault.api import Operations, Progress
+from oneiro_vault.api import Operations, Progress, quiet
 from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, SettingsError, shown
 from oneiro_vault.http.auth.authenticator import Access, Rules, folder_of
 from oneiro_vault.index.base import Embedder, Refreshed
@@ -21,7 +21,7 @@ from oneiro_vault.operations import table
 from oneiro_vault.operations.background import Background
 from oneiro_vault.operations.read import orient
 from oneiro_vault.operations.remember import store_captures
-from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.operations.runtime import House
 from oneiro_vault.settings import locations
 from oneiro_vault.settings.definitions import Settings, accepted, keep_agreed, load, machine_file
 from oneiro_vault.vault import layout
@@ -97,10 +97,8 @@ class App(Operations):
                 kept="The notes are untouched.",
                 hint="Make it writable, or choose another with the setting index.dir.",
             ) from error
-        house = House(
-            root, settings, vault, index, embedder, owner=owner, clock=clock, wrong=settings.wrong
-        )
-        house.refreshed.append(_publisher(house))
+        house = House(root, settings, vault, index, embedder, owner=owner, clock=clock)
+        house.indexing.refreshed.append(_publisher(house))
         if not owner and store_captures.left(house):
             # they stay where they are, and the next command tries again
             with suppress(OneiroError):
@@ -163,11 +161,11 @@ class App(Operations):
         return dict(answer)
 
     def _run(self, op: Op, given: Mapping[str, Any]) -> answers.Answer:
-        wrong = self.house.wrong
+        wrong = self.house.settings.wrong
         ours = [error for error in wrong if error.of_machine]
         if wrong and (ours or not op.brings) and not (op.reads_only or op.upkeep):
             raise (ours or wrong)[0]
-        answer = self._braked(op, op.run(self.house, **given))
+        answer = self._braked(op, op.call(self.house, given))
         wrong = load(self.house.root, strict=False).wrong if wrong and op.brings else wrong
         if not wrong or op.upkeep:
             return answer
@@ -180,7 +178,7 @@ class App(Operations):
         return _noticed(answer, text)
 
     def _braked(self, op: Op, answer: answers.Answer) -> answers.Answer:
-        brake = self.house.braked
+        brake = self.house.indexing.braked
         if not op.reads_only:
             return answer
         reason = "; ".join(filter(None, (brake, answer.get("degraded")))) or None
@@ -190,7 +188,7 @@ class App(Operations):
 
     def misset(self, wrong: Sequence[SettingsError]) -> None:
         """Owner only: the settings files say this now, which cannot be; what was in force stays."""
-        self.house.wrong = tuple(wrong)
+        self.house.settings.wrong = tuple(wrong)
 
     def reread(self) -> Settings:
         """Owner only: what the settings files say now."""
@@ -206,7 +204,7 @@ class App(Operations):
 
     def doing(self) -> tuple[str, int, int]:
         """What indexing is at that calls may have to wait for: stage, done, total."""
-        return self.house.doing
+        return self.house.indexing.doing
 
     def busy(self) -> bool:
         """Is background work under way?"""
@@ -214,7 +212,7 @@ class App(Operations):
 
     def sample_with(self, sample: Callable[[str, str, int], str | None]) -> None:
         """Owner only: the way to the models of connected clients, for the judge `sampling`."""
-        self.house.sample = sample
+        self.house.dreams.sample = sample
 
     def listen(self, heard: Callable[[], None], *, writes: bool = False) -> Callable[[], None]:
         """Call `heard`, on whichever thread it happens, after every refresh that changed something,
@@ -225,11 +223,11 @@ class App(Operations):
                 heard()
 
         def end() -> None:
-            self.house.refreshed.remove(follow)
+            self.house.indexing.refreshed.remove(follow)
             if writes:
                 self._writes.remove(heard)
 
-        self.house.refreshed.append(follow)
+        self.house.indexing.refreshed.append(follow)
         if writes:
             self._writes.append(heard)
         return end
@@ -239,13 +237,13 @@ class App(Operations):
         index still lacks what was written."""
         if self._background is not None:
             self._background.stop()
-        if not self.house.owner:
+        if not self.house.indexing.owner:
             # resting edits are a courtesy: `doctor` says what is in their way
             with suppress(OneiroError):
                 self.house.commit_edits()
         settled = self.house.vault.close()
         self.house.index.close()
-        self.house.embedder.close()
+        self.house.vectors.embedder.close()
         return settled
 
     def __enter__(self) -> App:

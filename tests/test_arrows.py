@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import oneiro_vault
+from oneiro_vault.operations.runtime import House
 
 PACKAGE = Path(oneiro_vault.__file__).parent
 
@@ -150,6 +152,29 @@ def test_the_settings_are_read_by_app_and_faces_only() -> None:
         if any(name.startswith("oneiro_vault.settings.definitions") for name in imports(p))
     }
     assert readers <= {"app", "operations", "cli", "daemon", "hook", "settings", "__init__"}
+
+
+def test_nothing_behind_the_door_of_the_vault_leads_back_to_it() -> None:
+    """Not even for its type: they are handed its parts. `layout` stands before it, and makes
+    vaults."""
+    behind = set((PACKAGE / "vault").rglob("*.py")) - {PACKAGE / "vault" / "layout.py"}
+    assert {
+        str(path.relative_to(PACKAGE))
+        for path in behind
+        if "oneiro_vault.vault.vault" in imports(path)
+    } == set()
+
+
+FIELDS = 12
+"""Of `House`, which every operation may ask for anything; each part of it is a class of its own."""
+LEANING = 29
+"""Modules that take the whole house; the others name the parts they need. It was 44."""
+
+
+def test_the_house_is_small_and_few_take_the_whole_of_it() -> None:
+    house = "oneiro_vault.operations.runtime.House"
+    assert len(fields(House)) <= FIELDS
+    assert sum(house in imports(path) for path in modules()) <= LEANING
 
 
 def test_every_room_is_on_a_floor() -> None:

@@ -1,5 +1,6 @@
 """Does a text describe the world, or tell a model who it is and what to do? The gate before
-everything that is always loaded.
+everything that is always loaded. And which lines pass it without anybody who understands them
+(`allowlist.toml`).
 
 Orientation is context, never a persona: no line that a machine wrote there speaks to its reader,
 gives it a name, a character or a feeling, or commands it. What a person wants is said of the person
@@ -7,20 +8,26 @@ gives it a name, a character or a feeling, or commands it. What a person wants i
 could hide words from it is stopped first. It rather stops a harmless line than let such a one pass:
 what is stopped was only not written, and can be said otherwise. Nothing here decides what a person
 writes.
+
+Without a judge only a few closed shapes about somebody with a name stand there: `Name verb object`,
+one verb a sentence, nobody else who does anything, and no word that belongs to whoever answers, to
+what may be done, or to how anything is said. What fits no shape waits for a judge.
 """
 
 from __future__ import annotations
 
 import html
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
-from typing import Final
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Final, NamedTuple
 
 from oneiro_vault.classify.classifier import probabilities
 from oneiro_vault.core.markdown.quoting import escape
-from oneiro_vault.core.text.claims import split_sentences
+from oneiro_vault.core.text.claims import split_sentences, tokens
 
 LONGEST_TITLE: Final = 120
 """Characters of a block's title."""
@@ -132,3 +139,68 @@ def _pieces(plain: str) -> Iterator[str]:
             yield bare[:WINDOW]
             for start in range(WINDOW // 2, len(bare) - WINDOW // 2, WINDOW // 2):
                 yield bare[start : start + WINDOW]
+
+
+SENTENCES: Final = 2
+"""A block says one thing, or two of the same person."""
+LONGEST: Final = 160
+"""Characters."""
+
+
+class _Allowed(NamedTuple):
+    shapes: tuple[re.Pattern[str], ...]
+    nowhere: re.Pattern[str]
+    """Words that no part of a sentence may have."""
+    nobody: frozenset[str]
+    """Words that begin no name."""
+
+
+@cache
+def _allowed() -> _Allowed:
+    """What `allowlist.toml` says."""
+    data = tomllib.loads(files(__package__).joinpath("allowlist.toml").read_text("utf-8"))
+
+    def pattern(said: list[str]) -> str:
+        whole = "".join(said)
+        for part in ("thing", "tongue", "length", "manner", "name", "word"):
+            whole = whole.replace(f"{{{part}}}", "".join(data[part]))
+        return whole
+
+    who = pattern(["(?P<who>{name}(?: {name}){0,2})"])
+    return _Allowed(
+        tuple(re.compile(rf"{who} (?:{pattern(shape)})\.") for shape in data["shapes"]),
+        re.compile("".join(data["not"]), re.IGNORECASE),
+        frozenset(" ".join(data["nobody"]).split()),
+    )
+
+
+def lasts(text: str) -> bool:
+    """Only one or two sentences of the closed shapes, about the same somebody."""
+    return bool(subject(text))
+
+
+def subject(text: str) -> str:
+    """Of whom such sentences speak; "" when they fit no shape."""
+    said = split_sentences(text.strip())
+    if not 1 <= len(said) <= SENTENCES or len(text) > LONGEST or "\n" in text.strip():
+        return ""
+    found = {_subject(sentence) for sentence in said}
+    return found.pop() if len(found) == 1 else ""
+
+
+def title(given: str, text: str) -> str:
+    """The given one when all its words are the text's, else who it is about."""
+    words = {word.lower() for word in tokens(text)}
+    own = bool(given.strip()) and all(word.lower() in words for word in tokens(given.rstrip("….")))
+    return given.strip() if own else subject(text)
+
+
+def _subject(sentence: str) -> str:
+    allowed = _allowed()
+    for shape in allowed.shapes:
+        if found := shape.fullmatch(sentence):
+            free = " ".join(value for value in found.groupdict().values() if value)
+            who: str = found["who"]
+            refused = allowed.nowhere.search(free) or who.split()[0].lower() in allowed.nobody
+            return "" if refused else who
+    return ""

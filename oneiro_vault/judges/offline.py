@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 
-from oneiro_vault.classify import first_things
+from oneiro_vault.classify import first_things, orientation_gate
 from oneiro_vault.classify.classifier import PROCEDURE, dictates, worth_keeping
 from oneiro_vault.classify.names import find
 from oneiro_vault.core.conversation import personal, turns
 from oneiro_vault.core.conversation.pasted import joint
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Question, Raw, Shown
-from oneiro_vault.core.text import allowlist, claims, corrections, equality
+from oneiro_vault.core.text import claims, corrections, equality
 from oneiro_vault.core.time import relative_dates
 
 NAME: Final = "offline"
@@ -301,7 +301,7 @@ def _filed(
 
 def grade(question: Question) -> Mapping[str, Any] | None:
     """Yes to a lasting trait of somebody who is named; everything else is open."""
-    if not allowlist.lasts(question.shown[0].text):
+    if not orientation_gate.lasts(question.shown[0].text):
         return None
     return {"reason": "a lasting trait of somebody who is named", "orientation_grade": True}
 
@@ -309,12 +309,12 @@ def grade(question: Question) -> Mapping[str, Any] | None:
 def distil(question: Question) -> Mapping[str, Any] | None:
     """A block of its own, word for word, under a title that says no more."""
     note = question.shown[0]
-    if not allowlist.lasts(note.text):
+    if not orientation_gate.lasts(note.text):
         return None
     text = note.text.strip()
     return {
         "reason": "its own words", "action": "create", "target": None, "sources": [], "text": text,
-        "title": allowlist.title(note.title, text), "unregenerable": True,
+        "title": orientation_gate.title(note.title, text), "unregenerable": True,
         "describes_not_prescribes": True,
     }  # fmt: skip
 

@@ -65,14 +65,14 @@ class Background:
         settings = self.house.settings
         self._watcher = Watcher(
             self.house.root,
-            self.house.mark,
-            self.house.owe,
+            self.house.indexing.mark,
+            self.house.indexing.owe,
             debounce=settings["watch.debounce"],
             poll=settings["watch.poll"],
         )
         self._watcher.start()
-        self.house.seen = self._watcher.take
-        self.house.watching = self._watcher.mode + (
+        self.house.indexing.seen = self._watcher.take
+        self.house.indexing.watching = self._watcher.mode + (
             f" ({self._watcher.reason})" if self._watcher.reason else ""
         )
         for name, work in (
@@ -89,18 +89,18 @@ class Background:
         """End the threads; a batch in flight is finished, a run of a loop ends with what it has
         committed."""
         self._stop.set()
-        self.house.cancel.set()
-        self.house.wake.set()
+        self.house.dreams.cancel.set()
+        self.house.indexing.wake.set()
         self._embed.set()
         if self._watcher is not None:
             self._watcher.stop()
-            self.house.seen = set
+            self.house.indexing.seen = set
         for thread in self._threads:
             thread.join(timeout=3)  # an owner that ends has five seconds
 
     def busy(self) -> bool:
         """Is something under way that an idle exit would cut short?"""
-        return bool(self._doing) or self.house.backlog
+        return bool(self._doing) or self.house.indexing.backlog
 
     def _follow(self) -> None:
         house, every = self.house, self.house.settings["watch.reconcile"]
@@ -109,12 +109,12 @@ class Background:
         while not self._stop.is_set():
             now = time.monotonic()
             self._doing.add("follow")
-            if house.backlog or now >= reconcile_at:
-                self._guarded("reconcile", house.reconcile)
-                reconcile_at, house.edited = now + every, True
+            if house.indexing.backlog or now >= reconcile_at:
+                self._guarded("reconcile", house.indexing.reconcile)
+                reconcile_at, house.indexing.edited = now + every, True
             else:
-                self._guarded("follow", house.converge)
-            if house.edited and now >= edits_at:
+                self._guarded("follow", house.indexing.converge)
+            if house.indexing.edited and now >= edits_at:
                 edits_at = now + (pause if self._guarded("edits", self._commit_edits) else AGAIN)
             self._guarded("ledger", self._fold)
             if now >= captures_at and store_captures.left(house):
@@ -125,24 +125,24 @@ class Background:
                 )
             self._doing.discard("follow")
             self._embed.set()
-            house.wake.wait(min(1.0, pause))
-            house.wake.clear()
+            house.indexing.wake.wait(min(1.0, pause))
+            house.indexing.wake.clear()
 
     def _commit_edits(self) -> None:
-        self.house.edited = False
+        self.house.indexing.edited = False
         try:
             self.house.commit_edits()
         except OneiroError:
-            self.house.edited = True
+            self.house.indexing.edited = True
             raise
-        look = self.house.vault.look()
-        self.house.edited = self.house.edited or bool(look.ready or look.waiting)
+        look = self.house.vault.edits.look()
+        self.house.indexing.edited = self.house.indexing.edited or bool(look.ready or look.waiting)
 
     def _fold(self) -> None:
-        self.house.vault.flush_index()
+        self.house.vault.gate.flush()
         if time.monotonic() - self._ledger_at >= LEDGER_LOOK:
             self._ledger_at = time.monotonic()
-            if self.house.vault.events_wait(LEDGER_AFTER, run_log.EVENT):
+            if self.house.vault.ledger.overdue(LEDGER_AFTER, run_log.EVENT):
                 self.house.vault.fold()
 
     def _let_writers_go_first(self) -> None:
@@ -172,7 +172,7 @@ class Background:
             self._doing.add("embed")
             ok = self._guarded("embed", lambda: self.house.index.embed(stop=self._stop.is_set))
             self._doing.discard("embed")
-            self.house.stalled = not ok
+            self.house.vectors.stalled = not ok
             if not ok:
                 self._stop.wait(RETRY)
 
@@ -180,15 +180,16 @@ class Background:
         """The embedding process stops after `embed.idle` seconds without work, which is less than a
         person may think about a prompt."""
         house, now = self.house, time.monotonic()
-        if now - house.attended < ATTENDED and now - self._stirred >= min(
+        embedder = house.vectors.embedder
+        if now - house.vectors.attended < ATTENDED and now - self._stirred >= min(
             STIR, house.settings["embed.idle"] / 3
         ):
             self._stirred = now
-            house.embedder.encode(["."]) if house.embedder.warm() else house.embedder.wake()
+            embedder.encode(["."]) if embedder.warm() else embedder.wake()
 
     def _dream_loop(self) -> None:
         while not self._stop.wait(DREAM_EVERY):
-            if self.house.settings["dreams.schedule"].strip() and not self.house.wrong:
+            if self.house.settings["dreams.schedule"].strip() and not self.house.settings.wrong:
                 self._guarded("dreams", self.dream)
 
     def dream(self) -> None:
@@ -217,7 +218,7 @@ class Background:
     def _sync_loop(self) -> None:
         automatic = synchronize.Automatic(self.house)
         while automatic.wanted and not self._stop.wait(SYNC_EVERY):
-            if not self.house.wrong and automatic.due():
+            if not self.house.settings.wrong and automatic.due():
                 self._doing.add("sync")
                 self._guarded("sync", automatic.run)
                 self._doing.discard("sync")

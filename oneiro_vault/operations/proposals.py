@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from oneiro_vault.errors import UnsafePath
-from oneiro_vault.operations.runtime import House
+from oneiro_vault.index.store import Index
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE
 from oneiro_vault.vault.git.staging_area import Entry as File
 from oneiro_vault.vault.history import proposal_branches
 from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.history.proposal_branches import Open
+from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.edits import id_of
 from oneiro_vault.vault.worktree.files import checked, is_note
 
@@ -45,10 +46,10 @@ class Proposal:
         return self.entry.decision
 
 
-def verdicts(house: House) -> dict[str, str]:
+def verdicts(vault: Vault) -> dict[str, str]:
     """Decision -> what the ledger says became of it; the latest counts."""
     found = {}
-    for event in house.vault.events():
+    for event in vault.ledger.events():
         if (
             event.get("e") == EVENT
             and isinstance(decision := event.get("d"), str)
@@ -58,40 +59,40 @@ def verdicts(house: House) -> dict[str, str]:
     return found
 
 
-def made(house: House) -> set[str]:
+def made(vault: Vault) -> set[str]:
     """Decisions that our history has."""
     return (
-        {entry.decision for entry in house.vault.history.runs() if entry.decision}
-        if house.vault.head()
+        {entry.decision for entry in vault.history.runs() if entry.decision}
+        if vault.head()
         else set()
     )
 
 
-def waiting(house: House, settled: Collection[str] | None = None) -> list[Proposal]:
+def waiting(vault: Vault, settled: Collection[str] | None = None) -> list[Proposal]:
     """Every proposal that is open, branch by branch, in the order in which they were made.
     `settled`: decisions that are not. Only notes can be proposed."""
     found: dict[str, Proposal] = {}
-    for branch in proposal_branches.branches(house.vault):
+    for branch in proposal_branches.branches(vault.repo):
         if settled is None:
-            settled = made(house) | verdicts(house).keys()
-        left = [one for one in on(house, branch) if one.id not in settled]
-        merged = decided(house, branch, left)
+            settled = made(vault) | verdicts(vault).keys()
+        left = [one for one in on(vault, branch) if one.id not in settled]
+        merged = decided(vault, branch, left)
         for one in left:
-            if one.id not in merged and one.files and not arrived(house, one):
+            if one.id not in merged and one.files and not arrived(vault, one):
                 found.setdefault(one.id, one)
     return list(found.values())
 
 
-def entries(house: House, branch: Open) -> list[Entry]:
+def entries(vault: Vault, branch: Open) -> list[Entry]:
     """Commits of a branch that ours does not have, oldest first."""
-    head = house.vault.head()
-    return house.vault.history.log(start=f"{head}..{branch.tip}" if head else branch.tip)[::-1]
+    head = vault.head()
+    return vault.history.log(start=f"{head}..{branch.tip}" if head else branch.tip)[::-1]
 
 
-def on(house: House, branch: Open) -> Iterator[Proposal]:
+def on(vault: Vault, branch: Open) -> Iterator[Proposal]:
     """The decisions among the commits of a branch that ours does not have."""
-    repo = house.vault.repo
-    made = [entry for entry in entries(house, branch) if entry.decision and entry.op]
+    repo = vault.repo
+    made = [entry for entry in entries(vault, branch) if entry.decision and entry.op]
     parents = [next(iter(repo.parents(entry.commit)), "") for entry in made]
     changed = [
         repo.difference(parent, entry.commit) for parent, entry in zip(parents, made, strict=True)
@@ -121,9 +122,9 @@ def _is_note(path: str, after: File | None) -> bool:
         return False
 
 
-def arrived(house: House, one: Proposal) -> bool:
+def arrived(vault: Vault, one: Proposal) -> bool:
     """Does our history hold what it proposes, or what its branch made of that later?"""
-    repo, head = house.vault.repo, house.vault.head()
+    repo, head = vault.repo, vault.head()
 
     def has(path: str, before: File | None, after: File | None) -> bool:
         now = repo.entry(head, path)
@@ -132,10 +133,10 @@ def arrived(house: House, one: Proposal) -> bool:
     return bool(one.files) and all(has(path, *pair) for path, pair in one.files.items())
 
 
-def stale(house: House, one: Proposal, disk: bool = True) -> str:
+def stale(vault: Vault, index: Index, one: Proposal, disk: bool = True) -> str:
     """What changed so that it no longer fits, "" when nothing did. `disk`: also what is not
     committed."""
-    repo, head = house.vault.repo, house.vault.head()
+    repo, head = vault.repo, vault.head()
     for path, (before, _) in one.files.items():
         now = repo.entry(head, path)
         if before is None:
@@ -143,22 +144,24 @@ def stale(house: House, one: Proposal, disk: bool = True) -> str:
                 return f"{path} is there already"
         elif now is None:
             return f"{path} is not there any more"
-        elif now.blob != before.blob or (disk and house.vault.files.blob(path) != before.blob):
+        elif now.blob != before.blob or (disk and vault.files.blob(path) != before.blob):
             return f"{path} changed since"
-    return next((why for ident in one.entry.memories if (why := _moved_on(house, one, ident))), "")
+    return next(
+        (why for ident in one.entry.memories if (why := _moved_on(vault, index, one, ident))), ""
+    )
 
 
-def _moved_on(house: House, one: Proposal, ident: str) -> str:
-    rows = house.index.get(ident)
+def _moved_on(vault: Vault, index: Index, one: Proposal, ident: str) -> str:
+    rows = index.get(ident)
     if len(rows) != 1 or rows[0].path in one.files:
         return ""
-    repo, path = house.vault.repo, rows[0].path
-    then, now = repo.entry(one.parent, path), repo.entry(house.vault.head(), path)
+    repo, path = vault.repo, rows[0].path
+    then, now = repo.entry(one.parent, path), repo.entry(vault.head(), path)
     if not then or not now or now.blob == then.blob:
         return ""
     proposed = (
         repo.entry(commit, path)
-        for commit in (one.branch.tip, *(entry.commit for entry in entries(house, one.branch)))
+        for commit in (one.branch.tip, *(entry.commit for entry in entries(vault, one.branch)))
     )
     return (
         ""
@@ -170,7 +173,7 @@ def _moved_on(house: House, one: Proposal, ident: str) -> str:
 # -- branches that came in as one commit
 
 
-def decided(house: House, branch: Open, open_: Sequence[Proposal]) -> dict[str, str]:
+def decided(vault: Vault, branch: Open, open_: Sequence[Proposal]) -> dict[str, str]:
     """Decision -> what became of it, for those of `open_` whose branch came in as one commit, with
     some of them changed or left out.
 
@@ -178,24 +181,24 @@ def decided(house: House, branch: Open, open_: Sequence[Proposal]) -> dict[str, 
     in its message; what it did to the files of a decision is the verdict.
     """
     found: dict[str, str] = {}
-    head = house.vault.head()
+    head = vault.head()
     if not open_ or not head:
         return found
-    made = [entry for entry in entries(house, branch) if not entry.decision]
+    made = [entry for entry in entries(vault, branch) if not entry.decision]
     reports = {
         entry.run: path for entry in made for path in entry.paths if path.startswith(REPORTS)
     }
-    for commit, changed in _merges(house, branch, list(reports.values())):
-        said = house.vault.repo.message(commit)
+    for commit, changed in _merges(vault, branch, list(reports.values())):
+        said = vault.repo.message(commit)
         for one in open_:
             came = changed.get(reports.get(one.entry.run, ""), _KNOWN)[0] is None
             if came or f"Oneiro-Decision: {one.id}" in said:
-                found.setdefault(one.id, _verdict(house, commit, changed, one, open_))
+                found.setdefault(one.id, _verdict(vault, commit, changed, one, open_))
     return found
 
 
-def _merges(house: House, branch: Open, reports: Sequence[str]) -> Iterator[tuple[str, Changed]]:
-    repo, history, head = house.vault.repo, house.vault.history, house.vault.head()
+def _merges(vault: Vault, branch: Open, reports: Sequence[str]) -> Iterator[tuple[str, Changed]]:
+    repo, history, head = vault.repo, vault.history, vault.head()
     made = history.since(branch.tip, reports, until=head) if reports else []
     names = dict.fromkeys(entry.commit for entry in (*made, *history.decisions(head, branch.tip)))
     for commit in names:
@@ -209,9 +212,9 @@ def _merges(house: House, branch: Open, reports: Sequence[str]) -> Iterator[tupl
 
 
 def _verdict(
-    house: House, commit: str, changed: Changed, one: Proposal, others: Sequence[Proposal]
+    vault: Vault, commit: str, changed: Changed, one: Proposal, others: Sequence[Proposal]
 ) -> str:
-    repo = house.vault.repo
+    repo = vault.repo
     wanted = {path: after for path, (before, after) in one.files.items() if before != after}
     if wanted and all(
         repo.entry(commit, path) in (after, repo.entry(one.branch.tip, path))
@@ -219,7 +222,7 @@ def _verdict(
     ):
         return ACCEPTED
     ids = {
-        _ident(house, path, after) for path, (before, after) in changed.items() if before is None
+        _ident(vault, path, after) for path, (before, after) in changed.items() if before is None
     } - {""}
     for path, after in wanted.items():
         now = changed.get(path, (None, None))[1]
@@ -227,10 +230,10 @@ def _verdict(
             other.files[path][1] for other in others if other is not one and path in other.files
         ]:
             return ACCEPTED
-        if path not in changed and one.files[path][0] is None and _ident(house, path, after) in ids:
+        if path not in changed and one.files[path][0] is None and _ident(vault, path, after) in ids:
             return ACCEPTED  # under another name
     return REJECTED
 
 
-def _ident(house: House, path: str, file: File | None) -> str:
-    return id_of(house.vault.repo.data(file.blob)) if file is not None and is_note(path) else ""
+def _ident(vault: Vault, path: str, file: File | None) -> str:
+    return id_of(vault.repo.data(file.blob)) if file is not None and is_note(path) else ""

@@ -21,16 +21,18 @@ from oneiro_vault.errors import (
     shown,
 )
 from oneiro_vault.index.base import Row
+from oneiro_vault.index.store import Index
 from oneiro_vault.operations import proposals
 from oneiro_vault.operations.history import note_change
+from oneiro_vault.operations.indexing import Indexing
 from oneiro_vault.operations.proposals import Proposal
-from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.git.staging_area import Entry as File
 from oneiro_vault.vault.history import proposal_branches
 from oneiro_vault.vault.history.proposal_branches import Open
 from oneiro_vault.vault.secrets.secret_scan import REMOVED
+from oneiro_vault.vault.vault import Vault
 
 _KEPT: Final = "Nothing was changed."
 _SHORTEST: Final = 4
@@ -39,11 +41,11 @@ _EDITED: Final = "edited in review"
 _LEFT_OUT: Final = "left out when its branch was merged"
 
 
-def review(house: House, branch: str | None = None) -> answers.Review:
+def review(vault: Vault, index: Index, /, branch: str | None = None) -> answers.Review:
     """The proposals that wait, of all branches or of one: what, why, and what would change, word by
     word, without secrets (what is accepted is what was proposed, whole)."""
-    found = [one for one in proposals.waiting(house) if branch in (None, one.branch.name)]
-    rows = [_row(house, one) for one in found]
+    found = [one for one in proposals.waiting(vault) if branch in (None, one.branch.name)]
+    rows = [_row(vault, index, one) for one in found]
     names = list(dict.fromkeys(one.branch.name for one in found))
     branches: list[answers.Branch] = [
         {"branch": name, "proposals": sum(row["branch"] == name for row in rows)} for name in names
@@ -51,29 +53,29 @@ def review(house: House, branch: str | None = None) -> answers.Review:
     return {"schema": 1, "branches": branches, "proposals": rows, "total": len(rows)}
 
 
-def _row(house: House, one: Proposal) -> answers.Proposal:
-    entry = one.entry
-    changes = [_change(house, path, *pair) for path, pair in one.files.items()]
+def _row(vault: Vault, index: Index, one: Proposal) -> answers.Proposal:
+    entry, cleaned = one.entry, vault.secrets.cleaned
+    changes = [_change(vault, path, *pair) for path, pair in one.files.items()]
     texts = [change for change in changes if change["text"]]
     texts.sort(key=lambda one: (not one["is_new"], not one["words"], "status" in one["keys"]))
     forged = (
-        _forged(path, house.vault.repo.data(after.blob))
+        _forged(path, vault.repo.data(after.blob))
         for path, (before, after) in one.files.items()
         if after and not before
     )
     return {
         "id": one.id, "branch": one.branch.name, "commit": entry.commit, "op": entry.op,
-        "loop": entry.loop, "title": house.vault.secrets.cleaned(entry.title),
-        "reason": house.vault.secrets.cleaned(entry.reason), "judge": entry.judge, "run": entry.run,
+        "loop": entry.loop, "title": cleaned(entry.title),
+        "reason": cleaned(entry.reason), "judge": entry.judge, "run": entry.run,
         "memories": list(entry.memories),
-        "stale": proposals.stale(house, one) or next(filter(None, forged), None),
+        "stale": proposals.stale(vault, index, one) or next(filter(None, forged), None),
         "changes": changes, "editable": texts[0]["path"] if texts else None,
     }  # fmt: skip
 
 
-def _change(house: House, path: str, *sides: File | None) -> answers.ProposedChange:
-    data = (house.vault.repo.data(side.blob) if side else None for side in sides)
-    veiled = house.vault.secrets.shown
+def _change(vault: Vault, path: str, *sides: File | None) -> answers.ProposedChange:
+    data = (vault.repo.data(side.blob) if side else None for side in sides)
+    veiled = vault.secrets.shown
     before, after = (veiled(one) if one is not None else None for one in data)
     return note_change.change(path, before, after)
 
@@ -94,7 +96,11 @@ def _forged(path: str, data: bytes) -> str:
 
 
 def review_accept(
-    house: House, ids: Sequence[str], edited: Mapping[str, Any] | None = None, actor: str = "user"
+    indexing: Indexing,
+    /,
+    ids: Sequence[str],
+    edited: Mapping[str, Any] | None = None,
+    actor: str = "user",
 ) -> answers.Accepted:
     """Let proposals happen, each as the commit its loop would have made; an id may be a prefix, or
     a branch for all of it. `edited`: path -> the whole note as the person would rather have it.
@@ -103,19 +109,19 @@ def review_accept(
     accepted: list[answers.AcceptedRow] = []
     unfit: list[answers.StaleRow] = []
     words = {str(path): str(text) for path, text in (edited or {}).items()}
-    wanted = _wanted(house, ids)
+    wanted = _wanted(indexing.vault, ids)
     if strange := words.keys() - {path for one in wanted for path in one.files}:
         raise InvalidInput(f"{shown(min(strange))} is in none of these proposals", kept=_KEPT)
     for one in wanted:
         row = _reviewed(one)
         try:
-            commit = _accept(house, one, words, actor)
+            commit = _accept(indexing, one, words, actor)
             accepted.append({**row, "commit": commit or None})
         except OneiroError as error:
             if not isinstance(error, StaleMemory) and not accepted:
                 raise
             unfit.append({**row, "why": str(error)})  # what was accepted before it must be told
-    closed, left = _left(house)
+    closed, left = _left(indexing)
     return {"schema": 1, "accepted": accepted, "stale": unfit, "closed": closed, "left": left}
 
 
@@ -133,14 +139,14 @@ def _by_person(actor: str) -> None:
         )
 
 
-def _accept(house: House, one: Proposal, words: Mapping[str, str], actor: str) -> str:
-    entry, repo = one.entry, house.vault.repo
+def _accept(indexing: Indexing, one: Proposal, words: Mapping[str, str], actor: str) -> str:
+    entry, repo = one.entry, indexing.vault.repo
     changes: list[Write] = []
     for path, (before, after) in one.files.items():
         assert after is not None
         data = repo.data(after.blob)
         if path in words:
-            if REMOVED in words[path] and house.vault.secrets.shown(data) != data:
+            if REMOVED in words[path] and indexing.vault.secrets.shown(data) != data:
                 raise _hidden(path)
             data = _edited(path, data, words[path])
         if before is None and (why := _forged(path, data)):
@@ -155,13 +161,13 @@ def _accept(house: House, one: Proposal, words: Mapping[str, str], actor: str) -
     )  # fmt: skip
 
     def check(_tip: str) -> None:
-        if why := proposals.stale(house, one):
+        if why := proposals.stale(indexing.vault, indexing.index, one):
             raise StaleMemory(
                 why, kept="The note stays as it is.", hint="A later run looks at it again."
             )
 
-    receipt = house.vault.apply(changes, operation, check=check)
-    house.refresh([change.path for change in changes])
+    receipt = indexing.vault.apply(changes, operation, check=check)
+    indexing.refresh([change.path for change in changes])
     return receipt.commit
 
 
@@ -193,20 +199,20 @@ def _edited(path: str, proposed_: bytes, text: str) -> bytes:
 
 
 def review_reject(
-    house: House, ids: Sequence[str], reason: str = "", actor: str = "user"
+    indexing: Indexing, /, ids: Sequence[str], reason: str = "", actor: str = "user"
 ) -> answers.RejectedProposals:
     """Say that proposals shall not happen, now or again; the reason is kept in the history."""
     _by_person(actor)
-    wanted = _wanted(house, ids)
-    _record(house, wanted, proposals.REJECTED, reason, actor)
+    wanted = _wanted(indexing.vault, ids)
+    _record(indexing.vault, wanted, proposals.REJECTED, reason, actor)
     rows = [_reviewed(one) for one in wanted]
-    closed, left = _left(house)
+    closed, left = _left(indexing)
     return {"schema": 1, "rejected": rows, "closed": closed, "left": left}
 
 
-def _record(house: House, found: Sequence[Proposal], verdict: str, reason: str, actor: str) -> None:
+def _record(vault: Vault, found: Sequence[Proposal], verdict: str, reason: str, actor: str) -> None:
     if found:
-        now = house.vault.clock()
+        now = vault.clock()
         events = [
             ledger.make(proposals.EVENT, "", now, d=one.id, v=verdict, actor=actor) for one in found
         ]
@@ -216,13 +222,13 @@ def _record(house: House, found: Sequence[Proposal], verdict: str, reason: str, 
             else f"{len(found)} proposals"
         )
         memories_ = tuple(dict.fromkeys(ident for one in found for ident in one.entry.memories))
-        house.vault.apply(
+        vault.apply(
             (), Operation("ledger", f"{verdict}: {title}", actor, memories_, reason), events=events
         )
 
 
-def _wanted(house: House, ids: Sequence[str]) -> list[Proposal]:
-    found = proposals.waiting(house)
+def _wanted(vault: Vault, ids: Sequence[str]) -> list[Proposal]:
+    found = proposals.waiting(vault)
     if not ids:
         raise InvalidInput(
             "no proposal was named", kept=_KEPT, hint="`oneiro review --list` shows their ids."
@@ -244,57 +250,60 @@ def _named(found: Sequence[Proposal], name: str) -> list[Proposal]:
     return fits
 
 
-def _left(house: House) -> tuple[list[str], int]:
-    closed = tidy(house, lapse=True)
-    return closed, len(proposals.waiting(house))
+def _left(indexing: Indexing) -> tuple[list[str], int]:
+    closed = tidy(indexing, lapse=True)
+    return closed, len(proposals.waiting(indexing.vault))
 
 
 # -- branches whose work is done
 
 
-def tidy(house: House, lapse: bool = False) -> list[str]:
+def tidy(indexing: Indexing, lapse: bool = False) -> list[str]:
     """Put away every branch on which nothing waits any more, also one that was merged with plain
     git; returns their names. `lapse`: proposals that no longer fit hold none open. Raises
     OneiroError."""
-    found = proposal_branches.branches(house.vault)
+    repo, gate = indexing.vault.repo, indexing.vault.gate
+    found = proposal_branches.branches(repo)
     if not found:
         return []
-    settled = proposals.made(house) | proposals.verdicts(house).keys()
+    settled = proposals.made(indexing.vault) | proposals.verdicts(indexing.vault).keys()
     return [
         branch.name
         for branch in found
-        if _is_done(house, branch, settled, lapse) and proposal_branches.close(house.vault, branch)
+        if _is_done(indexing, branch, settled, lapse)
+        and proposal_branches.close(repo, gate, branch)
     ]
 
 
-def _is_done(house: House, branch: Open, settled: set[str], lapse: bool) -> bool:
-    if house.vault.repo.contains(branch.tip, house.vault.head()):
+def _is_done(indexing: Indexing, branch: Open, settled: set[str], lapse: bool) -> bool:
+    if indexing.vault.repo.contains(branch.tip, indexing.vault.head()):
         return True
-    every = list(proposals.on(house, branch))
+    every = list(proposals.on(indexing.vault, branch))
     new = [one for one in every if one.id not in settled]
-    merged = proposals.decided(house, branch, new)
+    merged = proposals.decided(indexing.vault, branch, new)
     came = [
         one
         for one in new
         if merged.get(one.id) == proposals.ACCEPTED
-        or (one.id not in merged and proposals.arrived(house, one))
+        or (one.id not in merged and proposals.arrived(indexing.vault, one))
     ]
     gone = [one for one in new if merged.get(one.id) == proposals.REJECTED]
     if not every or any(
-        one not in (*came, *gone) and not (lapse and proposals.stale(house, one, disk=False))
+        one not in (*came, *gone)
+        and not (lapse and proposals.stale(indexing.vault, indexing.index, one, disk=False))
         for one in new
     ):
         return False
-    _record(house, came, proposals.ACCEPTED, "", "user")
-    _record(house, gone, proposals.REJECTED, _LEFT_OUT, "user")
-    _keep_reports(house, branch)
+    _record(indexing.vault, came, proposals.ACCEPTED, "", "user")
+    _record(indexing.vault, gone, proposals.REJECTED, _LEFT_OUT, "user")
+    _keep_reports(indexing, branch)
     return True
 
 
-def _keep_reports(house: House, branch: Open) -> None:
-    made = {entry.run for entry in house.vault.history.runs() if entry.decision}
-    repo = house.vault.repo
-    for entry in proposals.entries(house, branch):
+def _keep_reports(indexing: Indexing, branch: Open) -> None:
+    made = {entry.run for entry in indexing.vault.history.runs() if entry.decision}
+    repo = indexing.vault.repo
+    for entry in proposals.entries(indexing.vault, branch):
         if entry.op != "ledger" or entry.decision or entry.run not in made:
             continue
         there = {
@@ -303,10 +312,10 @@ def _keep_reports(house: House, branch: Open) -> None:
         writes = [
             Write(path, repo.data(file.blob))
             for path, file in there.items()
-            if file and not repo.entry(house.vault.head(), path)
+            if file and not repo.entry(indexing.vault.head(), path)
         ]
         if writes:
-            house.vault.apply(
+            indexing.vault.apply(
                 writes,
                 Operation(
                     "ledger",
@@ -317,11 +326,11 @@ def _keep_reports(house: House, branch: Open) -> None:
                     loop=entry.loop,
                 ),
             )
-            house.refresh([write.path for write in writes])
+            indexing.refresh([write.path for write in writes])
 
 
 def ratify(
-    house: House, id: str, undo: bool = False, reason: str = "", actor: str = "user"
+    indexing: Indexing, /, id: str, undo: bool = False, reason: str = "", actor: str = "user"
 ) -> answers.Ratified:
     """Make an orientation block `core`, or (`undo`) an ordinary one again. One that was whittled
     wakes up with it. `prescribes`: it speaks to its reader, which a person may."""
@@ -333,8 +342,8 @@ def ratify(
             kept=_KEPT,
             hint=f"A person runs `oneiro ratify {id}` in a terminal.",
         )
-    row = house.resolve(id)
-    data, known = house.load(row)
+    row = indexing.resolve(id)
+    data, known = indexing.load(row)
     if known.type != "orientation":
         hint = "Only what is always loaded is ratified: notes of the type `orientation`."
         raise InvalidInput(f"{row.title} is of the type {known.type}", kept=_KEPT, hint=hint)
@@ -364,11 +373,11 @@ def ratify(
     title = f"{row.title} is no longer core" if undo else row.title
     ids = (known.id,) if known.id else ()
     operation = Operation("ratify", title, actor, ids, reason)
-    return {**answer, "commit": _changed(house, row, data, changes, operation)}
+    return {**answer, "commit": _changed(indexing, row, data, changes, operation)}
 
 
 def _changed(
-    house: House,
+    indexing: Indexing,
     row: Row,
     data: bytes,
     keys: Mapping[str, object | None],
@@ -376,12 +385,14 @@ def _changed(
     body: str | None = None,
 ) -> str | None:
     content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), keys, body))
-    receipt = house.vault.apply([Write(row.path, content, sha256(data).hexdigest())], operation)
-    house.refresh([*receipt.written, row.path])
+    receipt = indexing.vault.apply([Write(row.path, content, sha256(data).hexdigest())], operation)
+    indexing.refresh([*receipt.written, row.path])
     return receipt.commit or None
 
 
-def resolve(house: House, id: str, reason: str = "", actor: str = "user") -> answers.Resolved:
+def resolve(
+    indexing: Indexing, /, id: str, reason: str = "", actor: str = "user"
+) -> answers.Resolved:
     """The open questions of a note are answered: its flags go, and with them the callouts by which
     a night asked; its words stay as they are."""
     if actor != "user":
@@ -390,8 +401,8 @@ def resolve(house: House, id: str, reason: str = "", actor: str = "user") -> ans
             kept=_KEPT,
             hint=f"A person runs `oneiro flags --resolve {id}` in a terminal.",
         )
-    row = house.resolve(id)
-    data, known = house.load(row)
+    row = indexing.resolve(id)
+    data, known = indexing.load(row)
     answer: answers.Resolved = {
         "schema": 1,
         "id": row.handle,
@@ -403,7 +414,7 @@ def resolve(house: House, id: str, reason: str = "", actor: str = "user") -> ans
     if not known.flags:
         return answer
     operation = Operation("resolve", row.title, actor, (known.id,) if known.id else (), reason)
-    commit = _changed(house, row, data, {"flags": None}, operation, _unasked(known))
+    commit = _changed(indexing, row, data, {"flags": None}, operation, _unasked(known))
     return {**answer, "commit": commit}
 
 

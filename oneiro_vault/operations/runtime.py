@@ -1,4 +1,4 @@
-"""The parts every operation works with, and the few questions they all ask of them."""
+"""An open vault and its parts, what the ledger knows of use, and the view a question is put to."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import math
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import InitVar, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,29 +18,18 @@ from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.frontmatter.salvage import BROKEN
-from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.ranking import Weights
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.core.time import strength as curve
 from oneiro_vault.core.time.date_ranges import Range
 from oneiro_vault.core.time.validity import Held, spans
-from oneiro_vault.errors import (
-    AmbiguousId,
-    EmbedderProblem,
-    IndexProblem,
-    InvalidInput,
-    NotFound,
-    OneiroError,
-    SettingsError,
-    shown,
-)
-from oneiro_vault.index.base import LOADING, Age, Embedder, Refreshed, Row
+from oneiro_vault.index.base import Age, Embedder, Row
 from oneiro_vault.index.keyword.queries import Answers
 from oneiro_vault.index.store import Index
+from oneiro_vault.operations.indexing import Indexing, Vectors
 from oneiro_vault.recall.answer_order import holds
 from oneiro_vault.recall.request import LIVE
 from oneiro_vault.settings.definitions import Settings
-from oneiro_vault.vault.history import snapshot
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.write import disk
 
@@ -49,24 +37,10 @@ if TYPE_CHECKING:
     from oneiro_vault.judges.base import Judge
     from oneiro_vault.operations.read.graph import Drawn
 
-SOON = 256
-"""Texts waiting for a vector that a person's recall waits for."""
-MANY = 8_192
-"""It waits for so many, too, while they come so fast that all are there in time."""
-PATIENCE = 10.0
-"""Seconds it waits for them at the most."""
-TRIAL = 1.5
-"""Seconds after which it is known how fast they come."""
-BOUND = 2.0
-"""Seconds an answer waits for indexing that is under way."""
 SITTING = 1800.0
 """Seconds after a question within which a look at what it found counts as because of it."""
 MOST_QUESTIONS = 5000
 LONGEST_QUESTION = 200
-_LONGEST_ID = 64
-"""Characters beyond which nothing is an id."""
-INLINE = 500
-"""Changed files up to this many are indexed before a recall answers."""
 
 
 def new_id() -> str:
@@ -74,419 +48,64 @@ def new_id() -> str:
     return memories.make_id(secrets.randbits(60))
 
 
-def quiet(_stage: str, _done: int, _total: int) -> None:
-    """Progress nobody watches."""
-
-
 @dataclass
-class House:
-    """An open vault with its indexes. `dirty`: paths a watcher has seen change; `wake` starts
-    background work; `stalled`: the last attempt to embed failed; `braked`: why the notes at the
-    paths in `held` are served although their files are gone; `wrong`: what the settings files say
-    that is not in force; `judges` makes a judge of a name where the settings shall not; `sample`
-    asks the model of a connected client; `cancel` ends the run of a loop; `questions`: by memory,
-    what was last asked when it was found, and when; `doing`: how far a comparison of everything is
-    (stage, done, total); `drawn`: where the nodes of the graph are."""
+class Dreams:
+    """What the loops are run with. `judges` makes a judge of a name where the settings shall not;
+    `sample` asks the model of a connected client; `cancel` ends the run under way; in `folder` they
+    keep what they must know the next time."""
 
-    root: Path
-    settings: Settings
-    vault: Vault
-    index: Index
-    embedder: Embedder
-    owner: bool = False
-    clock: Callable[[], float] = time.time
-    dirty: set[str] = field(default_factory=set)
-    seen: Callable[[], set[str]] = set
-    wake: threading.Event = field(default_factory=threading.Event)
-    attended: float = -math.inf
-    listeners: list[Callable[[str], None]] = field(default_factory=list)
-    refreshed: list[Callable[[Refreshed], None]] = field(default_factory=list)
-    watching: str = ""
-    stalled: bool = False
-    edited: bool = True
-    braked: str | None = None
-    held: frozenset[str] = frozenset()
-    wrong: tuple[SettingsError, ...] = ()
-    weights: Weights = field(default_factory=Weights)
+    folder: Path
     judges: Callable[[str], Judge] | None = None
     sample: Callable[[str, str, int], str | None] | None = None
     cancel: threading.Event = field(default_factory=threading.Event)
-    questions: dict[str, tuple[str, float]] = field(default_factory=dict)
-    doing: tuple[str, int, int] = ("", 0, 0)
-    drawn: Drawn | None = None
-    _began: str = ""
-    _indexed_head: str = ""
-    _backlog: bool = False
-    _caught_up: threading.Event = field(default_factory=threading.Event)
-    _uses: dict[str, Use] = field(default_factory=dict)
-    _uses_stamp: object = None
-    _forgotten: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    _lock: threading.RLock = field(default_factory=threading.RLock)
-
-    # -- the index follows the disk
-
-    def converge(self) -> int:
-        """Bring the index to the disk and to HEAD before an answer; returns how many commits it is
-        still behind.
-
-        Without an owner everything is compared. An owner indexes what its watcher and HEAD say,
-        large differences beside the answers, and waits for its own indexing only a bounded time.
-        """
-        if not self.owner:
-            self.reconcile()
-            return 0
-        head = self.vault.head()
-        if not self._lock.acquire(timeout=BOUND):
-            return self.behind(head)
-        try:
-            if self._small_step(head):
-                return 0
-            self.owe()
-        finally:
-            self._lock.release()
-        self._caught_up.wait(BOUND)
-        return 0 if self._indexed_head == head else self.behind(head)
-
-    def _small_step(self, head: str) -> bool:
-        paths = self._take_dirty()
-        if head != self._indexed_head:
-            # a person's commit may have left out what is on disk: no file says so
-            self.edited = True
-            changed = (
-                self.vault.changed_between(self._indexed_head, head) if self._indexed_head else []
-            )
-            paths |= {
-                path for path in changed if path.lower().endswith(".md")
-            }  # what is none would be taken for a folder of them
-        if not self._indexed_head or len(paths) > INLINE:
-            return False
-        if paths or (head != self._indexed_head and self.index.unscreened()):
-            self.refresh(paths)
-        self._indexed_head = head
-        return True
-
-    def behind(self, head: str) -> int:
-        """How many commits the index has not seen yet (1 when that cannot be counted)."""
-        return max(1, self.vault.repo.ahead(self._indexed_head, head))
-
-    def reconcile(self, progress: Progress = quiet) -> None:
-        """Compare every file on disk with the index and apply the difference."""
-        with self._lock, self._telling(progress) as report:
-            head = self.vault.head()
-            self.dirty.clear()
-            done = self.index.refresh(None, report)
-            if done.braked and not set(done.held) & self.vault.listing().keys():
-                done = self.index.refresh(
-                    None, report, force=True
-                )  # the history, which a person decides on, says the same
-            self.braked, self.held = done.braked, frozenset(done.held)
-            self._announce(done)
-            self._indexed_head, self._backlog = head, False
-            self._caught_up.set()
-        self.wake.set()
-
-    @contextmanager
-    def _telling(self, progress: Progress) -> Iterator[Progress]:
-        def report(stage: str, done: int, total: int) -> None:
-            self.doing = stage, done, total
-            progress(stage, done, total)
-
-        try:
-            yield report
-        finally:
-            self.doing = ("", 0, 0)
-
-    def refresh(self, paths: Iterable[str]) -> None:
-        """Index these paths again (changed, new or gone)."""
-        with self._lock:
-            done = self.index.refresh(set(paths), None)
-            self._announce(done)
-            if done.braked:
-                # only a look at everything, and at the history, can tell a disaster from a
-                # clear-out
-                self.reconcile()
-            elif self.braked:
-                self.owe()  # they may be coming back
-        self.wake.set()
-
-    def _announce(self, done: Refreshed) -> None:
-        for kind, paths in (("DEL", done.removed), ("IDX", done.added), ("IDX", done.modified)):
-            for path in paths if self.listeners else ():
-                row = self.index.by_path(path)
-                text = f"{kind} {path} {row.sha256}" if kind == "IDX" and row else f"DEL {path}"
-                for listener in list(self.listeners):
-                    listener(text)
-        for follow in list(self.refreshed):
-            follow(done)
-
-    def mark(self, paths: Iterable[str]) -> None:
-        """A watcher saw these paths change."""
-        with self._lock:
-            self.dirty.update(paths)
-        self.edited = True
-        self.wake.set()
-
-    def owe(self) -> None:
-        """Something may have been missed (a watcher overflowed): a full comparison is due."""
-        self._backlog = True
-        self._caught_up.clear()
-        self.wake.set()
-
-    def rebuild(self, progress: Progress = quiet) -> None:
-        """Everything derived, afresh; the old index answers meanwhile, and follows the disk."""
-        self.index.rebuild(progress)
-        self.reconcile()
-
-    def commit_edits(self) -> None:
-        """Commit a person's resting edits, when the settings say so; wrong ones may have said
-        no."""
-        if self.settings["edits.commit"] and not self.wrong:
-            self.vault.commit_edits()
-
-    def _take_dirty(self) -> set[str]:
-        taken, self.dirty = self.dirty | self.seen(), set()
-        self.edited = self.edited or bool(taken)
-        return taken
-
-    @property
-    def backlog(self) -> bool:
-        """Is a full comparison owed?"""
-        return self._backlog
-
-    # -- vectors
-
-    def query_vector(
-        self, query: str, *, wait: bool, progress: Progress = quiet
-    ) -> tuple[Any, str | None]:
-        """The question as a vector and why the answer is less than it could be: (None, reason)
-        means keywords only."""
-        try:
-            if not wait and not (self.index.warm() and self.index.vectors_ready()):
-                threading.Thread(target=self._warm, name="oneiro-warm", daemon=True).start()
-                return None, "embedder warming"
-            if wait:
-                self.await_model(progress)
-                self._settle_vectors(progress)
-            vector = self.index.query(query)
-        except OneiroError as error:
-            return None, f"{error}. {error.hint}" if isinstance(error, EmbedderProblem) else str(
-                error
-            )
-        return vector, self.index.degraded()
-
-    def attend(self) -> None:
-        """Somebody is in a conversation: an owner loads the model now and keeps it for a while."""
-        self.attended = time.monotonic()
-        if self.owner:
-            self.query_vector("anything", wait=False)
-
-    def await_model(self, progress: Progress) -> None:
-        """Wait for the model; for a download only where no owner goes on with it. Raises
-        IndexProblem."""
-
-        def waiting(doing: str) -> None:
-            progress(doing, 0, 0)
-            if self.owner and doing != LOADING:
-                raise IndexProblem(doing)
-
-        self.embedder.load(waiting)
-
-    def _settle_vectors(self, progress: Progress) -> None:
-        ready = self.index.open_vectors()
-        if not self.owner:
-            self.index.embed(progress)
-        elif ready and not self.stalled and 0 < self.index.pending()[0] <= MANY:
-            self.wake.set()
-            self._wait_for_vectors(progress)
-
-    def _wait_for_vectors(self, progress: Progress) -> None:
-        first = began = time.monotonic()
-        most = 0
-        while (
-            (left := self.index.pending()[0])
-            and not self.stalled
-            and (now := time.monotonic()) < first + PATIENCE
-        ):
-            if left >= most:  # notes that are cut into passages become more
-                most, began = left, now
-            if (
-                most > SOON
-                and now > max(began, first + TRIAL)
-                and (most - left) * (first + PATIENCE - now) < left * (now - began)
-            ):
-                return
-            progress("embedding", most - left, most)
-            time.sleep(0.02)
-
-    def _warm(self) -> None:
-        self.embedder.wake()
-        self.index.open_vectors()
-
-    def began(self) -> str | None:
-        """The local day on which the history begins; None without one. It is asked for once: git
-        walks all of it."""
-        if not self._began and (first := snapshot.first(self.vault.repo)) is not None:
-            self._began = dates.iso(first.when)[:10]
-        return self._began or None
-
-    def now(self) -> str:
-        """This moment as RFC 3339 with an offset."""
-        return datetime.fromtimestamp(self.clock()).astimezone().isoformat(timespec="seconds")
 
     def noted(self, name: str) -> dict[str, Any]:
         """What a JSON file beside the journal says, {} when it cannot be read."""
         try:
-            found = json.loads((self.vault.folder / name).read_bytes())
+            found = json.loads((self.folder / name).read_bytes())
         except (OSError, ValueError):
             return {}
         return found if isinstance(found, dict) else {}
 
     def note(self, name: str, what: Mapping[str, object], about: str) -> None:
         """Write it. Raises DiskProblem, which says `about` what it is, in words."""
-        disk.note(f"Noting {about}", self.vault.folder / name, json.dumps(what))
+        disk.note(f"Noting {about}", self.folder / name, json.dumps(what))
 
-    # -- finding a memory
 
-    def resolve(self, text: str) -> Row:
-        """The one note an id or a unique prefix of at least 4 characters means. Errors say what to
-        do instead."""
-        wanted = text.strip().lower() if isinstance(text, str) else ""
-        if not wanted:
-            raise InvalidInput("no id was given", hint="`oneiro list` shows ids.")
-        if (
-            "/" in wanted
-            or "\\" in wanted
-            or wanted.endswith(".md")
-            or not wanted.isalnum()
-            or len(wanted) > _LONGEST_ID
-        ):
-            raise self._not_an_id(text)
-        if len(wanted) < 4:
-            raise InvalidInput(
-                f"{shown(text)} is too short for an id", hint="Give at least 4 characters of it."
-            )
-        self.converge()
-        rows = self.index.get(wanted)
-        if not rows:
-            raise self._unknown(wanted)
-        if len(rows) > 1:
-            which = "; ".join(f"{row.handle} ({row.path})" for row in rows[:8])
-            raise AmbiguousId(
-                f"{shown(text)} fits {len(rows)} memories: {which}",
-                hint="Give more characters, or mend the copied id.",
-            )
-        return rows[0]
+@dataclass
+class House:
+    """An open vault with its indexes, and what watches over them; `drawn`: where the nodes of the
+    graph are."""
 
-    def _not_an_id(self, text: str) -> OneiroError:
-        with suppress(OneiroError, ValueError):
-            row = self.index.by_path(text.strip())
-            if row is not None:
-                return InvalidInput(
-                    f"{shown(text, 120)} is a path, not an id",
-                    hint=f"That note's id is {row.handle}.",
-                )
-        return InvalidInput(
-            f"{shown(text)} is not an id",
-            hint="An id is 12 letters and digits; `oneiro list` shows them.",
-        )
+    root: Path
+    settings: Settings
+    vault: Vault
+    index: Index
+    embedder: InitVar[Embedder]
+    owner: InitVar[bool] = False
+    clock: Callable[[], float] = time.time
+    weights: Weights = field(default_factory=Weights)
+    drawn: Drawn | None = None
+    indexing: Indexing = field(init=False)
+    vectors: Vectors = field(init=False)
+    uses: Uses = field(init=False)
+    dreams: Dreams = field(init=False)
 
-    def _unknown(self, wanted: str) -> OneiroError:
-        last = {
-            str(event.get("e")): (event["id"], str(event.get("t", ""))[:10])
-            for event in self.vault.events()
-            if str(event.get("id", "")).startswith(wanted)
-        }
-        if "purge" in last:
-            ident, day = last["purge"]
-            return NotFound(f"{ident} was purged on {day}", hint="Its words are nowhere any more.")
-        if "tombstone" in last:
-            ident, day = last["tombstone"]
-            return NotFound(
-                f"{ident} was forgotten on {day}",
-                kept="Its words are still in the history.",
-                hint=f"`oneiro restore {ident}` brings it back.",
-            )
-        return NotFound(
-            f"no memory has the id {shown(wanted)}",
-            hint="`oneiro list` or `oneiro recall` shows ids.",
-        )
+    def __post_init__(self, embedder: Embedder, owner: bool) -> None:
+        self.indexing = Indexing(self.vault, self.index, owner)
+        self.vectors = Vectors(self.indexing, embedder)
+        self.uses = Uses(self.vault, self.settings, lambda: self.clock())
+        self.dreams = Dreams(self.vault.folder)
 
-    def load(self, row: Row) -> tuple[bytes, Memory]:
-        """The bytes on disk now and what they say."""
-        data = self.vault.read(row.path)
-        return data, memories.parse(row.path, data)
+    def commit_edits(self) -> None:
+        """Commit a person's resting edits, when the settings say so; wrong ones may have said
+        no."""
+        if self.settings["edits.commit"] and not self.settings.wrong:
+            self.vault.edits.commit()
 
-    # -- what was asked
-
-    def answered(self, query: str, rows: Iterable[Row]) -> None:
-        """Remember which question found these, for as long as somebody may look at one because of
-        it."""
-        now = self.clock()
-        if len(self.questions) > MOST_QUESTIONS:
-            self.questions = {
-                ident: (text, when)
-                for ident, (text, when) in self.questions.items()
-                if now - when < SITTING
-            }
-        self.questions |= {
-            row.id: (" ".join(query.split())[:LONGEST_QUESTION], now) for row in rows if row.id
-        }
-
-    def used(self, ident: str, why: str) -> None:
-        """A deliberate look at a memory, with the question that had found it, for the recall gate.
-        Raises DiskProblem."""
-        query, when = self.questions.pop(ident, ("", 0.0))
-        asked = (
-            query and 0 <= self.clock() - when < SITTING and not self.vault.secrets.find(query)
-        )  # the ledger is history too
-        fields = {"q": query} if asked else {}
-        self.vault.use(ident, "use", why=why, **fields)
-
-    # -- use and strength
-
-    def uses(self) -> dict[str, Use]:
-        """id -> how often and when last a memory was used on purpose, folded from every device's
-        ledger."""
-        stamp = self.vault.ledger_stamp()
-        if stamp != self._uses_stamp:
-            found: dict[str, Use] = {}
-            gone: dict[str, Mapping[str, Any]] = {}
-            for event in self.vault.events():
-                kind, ident = event.get("e"), str(event.get("id", ""))
-                if kind in ("use", DOUBT):
-                    found.setdefault(ident, Use()).heard(event)
-                elif kind == "tombstone":
-                    marks = (ident, *(str(event.get(name, "")) for name in ("words", "called")))
-                    gone |= dict.fromkeys(filter(None, marks), event)
-                elif kind == "purge":
-                    gone |= dict.fromkeys(
-                        filter(None, (ident, *map(str, event.get("words", ())))), event
-                    )
-                elif kind == "restore" and ident in gone and gone[ident].get("e") != "purge":
-                    gone = {mark: other for mark, other in gone.items() if other.get("id") != ident}
-            self._uses, self._forgotten, self._uses_stamp = found, gone, stamp
-        return self._uses
-
-    def forgotten(self) -> Mapping[str, Mapping[str, Any]]:
-        """Id, and fingerprints of the words and of the title (`core.memory.fingerprint`, `named`),
-        of everything that was forgotten -> its tombstone."""
-        self.uses()
-        return self._forgotten
-
-    def remembered(self) -> Remembered:
-        """What the ledger knows right now, for one answer: asking it again for every note would
-        cost more than the search."""
-        s = self.settings
-        base = {
-            "episodic": s["decay.episodic"],
-            "semantic": s["decay.semantic"],
-            "procedure": s["decay.procedure"],
-        }
-        return Remembered(self.uses(), self.clock(), base, s["decay.faded"])
-
-    def strength(self, row: Row) -> float:
-        """Ebbinghaus strength of one note now, 0 to 1."""
-        return self.remembered().strength(row)
+    def now(self) -> str:
+        """This moment as RFC 3339 with an offset."""
+        return datetime.fromtimestamp(self.clock()).astimezone().isoformat(timespec="seconds")
 
 
 USEFUL: Final = "useful"
@@ -612,6 +231,86 @@ class Use:
             self.last = moment if self.last is None else max(self.last, moment)
 
 
+class Uses:
+    """What was used and what was forgotten, folded from every device's ledger, and which question
+    found what lately."""
+
+    def __init__(self, vault: Vault, settings: Settings, clock: Callable[[], float]) -> None:
+        self._vault, self._settings, self._clock = vault, settings, clock
+        self._questions: dict[str, tuple[str, float]] = {}
+        self._folded: dict[str, Use] = {}
+        self._forgotten: Mapping[str, Mapping[str, Any]] = {}
+        self._stamp: object = None
+
+    def answered(self, query: str, rows: Iterable[Row]) -> None:
+        """Remember which question found these, for as long as somebody may look at one because of
+        it."""
+        now = self._clock()
+        if len(self._questions) > MOST_QUESTIONS:
+            self._questions = {
+                ident: (text, when)
+                for ident, (text, when) in self._questions.items()
+                if now - when < SITTING
+            }
+        self._questions |= {
+            row.id: (" ".join(query.split())[:LONGEST_QUESTION], now) for row in rows if row.id
+        }
+
+    def used(self, ident: str, why: str) -> None:
+        """A deliberate look at a memory, with the question that had found it, for the recall gate.
+        Raises DiskProblem."""
+        query, when = self._questions.pop(ident, ("", 0.0))
+        asked = (
+            query and 0 <= self._clock() - when < SITTING and not self._vault.secrets.find(query)
+        )  # the ledger is history too
+        fields = {"q": query} if asked else {}
+        self._vault.ledger.use(ident, "use", why=why, **fields)
+
+    def all(self) -> dict[str, Use]:
+        """id -> how often and when last a memory was used on purpose, folded from every device's
+        ledger."""
+        stamp = self._vault.ledger.stamp()
+        if stamp != self._stamp:
+            found: dict[str, Use] = {}
+            gone: dict[str, Mapping[str, Any]] = {}
+            for event in self._vault.ledger.events():
+                kind, ident = event.get("e"), str(event.get("id", ""))
+                if kind in ("use", DOUBT):
+                    found.setdefault(ident, Use()).heard(event)
+                elif kind == "tombstone":
+                    marks = (ident, *(str(event.get(name, "")) for name in ("words", "called")))
+                    gone |= dict.fromkeys(filter(None, marks), event)
+                elif kind == "purge":
+                    gone |= dict.fromkeys(
+                        filter(None, (ident, *map(str, event.get("words", ())))), event
+                    )
+                elif kind == "restore" and ident in gone and gone[ident].get("e") != "purge":
+                    gone = {mark: other for mark, other in gone.items() if other.get("id") != ident}
+            self._folded, self._forgotten, self._stamp = found, gone, stamp
+        return self._folded
+
+    def forgotten(self) -> Mapping[str, Mapping[str, Any]]:
+        """Id, and fingerprints of the words and of the title (`core.memory.fingerprint`, `named`),
+        of everything that was forgotten -> its tombstone."""
+        self.all()
+        return self._forgotten
+
+    def remembered(self) -> Remembered:
+        """What the ledger knows right now, for one answer: asking it again for every note would
+        cost more than the search."""
+        s = self._settings
+        base = {
+            "episodic": s["decay.episodic"],
+            "semantic": s["decay.semantic"],
+            "procedure": s["decay.procedure"],
+        }
+        return Remembered(self.all(), self._clock(), base, s["decay.faded"])
+
+    def forget_questions(self) -> None:
+        """A purge may have taken out what was asked."""
+        self._questions.clear()
+
+
 def _quotes(row: Row) -> bool:
     """Is it a block or a profile in the words of others, each with its source?"""
     return row.type == memories.ENTITY or personal.is_quoted(f"- {row.description}")
@@ -635,11 +334,11 @@ class View:
 
     def vector(self, query: str, wait: bool, progress: Progress) -> tuple[Any, str | None]:
         """The question as a vector, and why the answer is less than it could be."""
-        return self.house.query_vector(query, wait=wait, progress=progress)
+        return self.house.vectors.query(query, wait=wait, progress=progress)
 
     def row(self, ident: str) -> Row:
         """The one note that an id or a unique prefix means."""
-        return self.house.resolve(ident)
+        return self.house.indexing.resolve(ident)
 
     def holding(self, start: float | None, end: float | None) -> tuple[frozenset[int], int]:
         """The notes that held at any time of [start, end), and how many do not say since when they
@@ -707,7 +406,7 @@ class View:
     def state(self, row: Row) -> answers.RowState:
         """Its status, has it faded, is its file gone while the brake holds, is only a part of it
         readable."""
-        gone = not self.past and row.path in self.house.held
+        gone = not self.past and row.path in self.house.indexing.held
         broken = not BROKEN.isdisjoint(row.problems)
         return {
             "status": row.status,

@@ -35,7 +35,7 @@ from oneiro_vault.operations.read import (
     wisdom,
 )
 from oneiro_vault.operations.remember import images, store_captures, write
-from oneiro_vault.operations.runtime import House
+from oneiro_vault.operations.runtime import Dreams, House
 
 _WORDS: Final[Mapping[Any, str]] = {
     str: "text", int: "a whole number", float: "a number", bool: "true or false", NoneType: "null",
@@ -83,9 +83,9 @@ def _said(hint: Any) -> str:
     return "a list of texts" if inner == (str,) else _WORDS.get(origin, str(hint))
 
 
-def dream_stop(house: House) -> answers.Answer:
+def dream_stop(dreams: Dreams, /) -> answers.Answer:
     """Ask the run that is under way to end; what it committed stays."""
-    house.cancel.set()
+    dreams.cancel.set()
     return {"schema": 1}
 
 
@@ -121,9 +121,20 @@ class Op:
 
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """What a caller may pass (the house and the progress callback are ours)."""
+        """What a caller may pass: neither the house, or the parts of it that stand before the `/`,
+        nor the progress callback."""
         found = inspect.signature(self.run).parameters
-        return {name: p for name, p in found.items() if name not in {"house", "progress"}}
+        ours = {"house", "progress", *self._parts()}
+        return {name: one for name, one in found.items() if name not in ours}
+
+    def _parts(self) -> list[str]:
+        found = inspect.signature(self.run).parameters.values()
+        return [one.name for one in found if one.kind is one.POSITIONAL_ONLY]
+
+    def call(self, house: House, given: Mapping[str, Any]) -> answers.Answer:
+        """Carry it out with the parts of the house it takes, or with the whole of it."""
+        parts = [getattr(house, name) for name in self._parts()]
+        return self.run(*(parts or [house]), **given)
 
     @property
     def reports(self) -> bool:

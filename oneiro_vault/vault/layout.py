@@ -130,7 +130,7 @@ def create_here(
             *added,
             *(template() if fresh and known else ()),
         ]  # a vault whose repository was taken away has them all
-        adopted, skipped = vault.adopt(everything=fresh, also=ours, progress=progress)
+        adopted, skipped = vault.edits.adopt(everything=fresh, also=ours, progress=progress)
         return Created(
             root,
             vault.head(),

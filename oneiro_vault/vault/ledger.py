@@ -15,7 +15,8 @@ import os
 import re
 import secrets
 import socket
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 from oneiro_vault.answers import Json
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem
-from oneiro_vault.vault.worktree.files import digest
+from oneiro_vault.vault.worktree.files import digest, stamp
 from oneiro_vault.vault.write import disk
 
 if TYPE_CHECKING:
@@ -81,15 +82,17 @@ def once(events: Iterable[Event]) -> Iterator[Event]:
 
 
 class Ledger:
-    """The pending events and the name of this device; `folder` is `<git dir>/oneiro/`."""
+    """The events, and the name of this device; those not yet in history wait in `folder`, which is
+    `<git dir>/oneiro/`."""
 
-    def __init__(self, folder: Path, root: Path) -> None:
+    def __init__(self, repo: Repo, folder: Path, clock: Callable[[], float]) -> None:
+        self._repo = repo
         self._folder = folder
-        self._root = root
+        self._root = repo.root
+        self._clock = clock
         self._pending = folder / "pending.jsonl"
         self._folding = folder / "folding.jsonl"
-        self.files: Final = self._folding, self._pending
-        """Of events not yet in history."""
+        self._files: Final = self._folding, self._pending
         self._device = ""
 
     @property
@@ -99,11 +102,46 @@ class Ledger:
             self._device = self._known() or self._named()
         return self._device
 
-    def committed(self, repo: Repo, path: str, blob: str) -> bytes:
+    def events(self) -> Iterator[Event]:
+        """Every event once, by its time: as the tip has them, and this device's pending ones."""
+        files = self._repo.listing(self._repo.tip(), FOLDER)
+        known = (
+            event
+            for path in sorted(files)
+            if path.endswith(".jsonl")
+            for event in self._told(path, files[path].blob)
+        )
+        found = once(event for source in (known, self.waiting()) for event in source)
+        yield from sorted(found, key=lambda event: str(event.get("t", "")))
+
+    def _told(self, path: str, blob: str) -> Iterator[Event]:
+        """None, rather than no answer at all, from a file that is damaged in history and on
+        disk."""
+        with suppress(GitProblem):
+            yield from decode(self.committed(path, blob))
+
+    def stamp(self) -> Hashable:
+        """Changes whenever `events` may have something new to say."""
+        return self._repo.folder(self._repo.tip(), FOLDER), *map(stamp, self._files)
+
+    def use(self, memory: str, event: str, **fields: Any) -> None:
+        """Note a recall or a citation; it rides along in the next commit. Raises DiskProblem."""
+        with disk.guarded("Noting an event"):
+            self.append([make(event, memory, self._clock(), **fields)])
+
+    def overdue(self, longer: float, besides: str = "") -> bool:
+        """Has an event, of any kind `besides` that one, waited so many seconds for a commit?"""
+        first = min(
+            (str(event.get("t", "")) for event in self.waiting() if event["e"] != besides),
+            default="",
+        )
+        return bool(first) and first <= moment(self._clock() - longer)
+
+    def committed(self, path: str, blob: str) -> bytes:
         """As history has it, or, where that object is damaged, the same bytes on disk. Raises
         GitProblem."""
         try:
-            return repo.data(blob)
+            return self._repo.data(blob)
         except GitProblem:
             place = self._root / path
             data = place.read_bytes() if place.is_file() and not place.is_symlink() else b""
@@ -196,7 +234,7 @@ class Ledger:
     def waiting(self) -> list[Event]:
         """Events not yet in history."""
         found: list[Event] = []
-        for path in self.files:
+        for path in self._files:
             try:
                 found.extend(decode(path.read_bytes()))
             except FileNotFoundError:

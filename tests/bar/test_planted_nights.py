@@ -64,7 +64,7 @@ def test_no_planted_order_becomes_orientation(tmp_path: Path) -> None:
         }
     )
     with App.open(tmp_path / "vault", settings, clock=clock) as app:
-        app.house.judges = lambda _name: ScriptedJudge(obedient)
+        app.house.dreams.judges = lambda _name: ScriptedJudge(obedient)
         item = {"text": PERSON, "type": "orientation", "title": "House"}
         app.call("remember", {"items": [item], "actor": "user"})
         for number, order in enumerate(ORDERS):

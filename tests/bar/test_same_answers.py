@@ -46,7 +46,7 @@ def lived(app: App, root: Path, pick: random.Random) -> None:
             for _ in range(STEP)
         ]
         app.call("remember", {"items": items, "dedupe": False})
-        app.house.converge()
+        app.house.indexing.converge()
         app.house.index.embed()
     notes = sorted(root.glob("*/2*/*/*.md"))
     assert len(notes) == NOTES
@@ -60,7 +60,7 @@ def lived(app: App, root: Path, pick: random.Random) -> None:
         )
     for note in pick.sample(notes, 40):
         note.unlink()
-    app.house.reconcile()
+    app.house.indexing.reconcile()
     app.house.index.embed()
 
 
@@ -82,7 +82,7 @@ def test_an_index_made_anew_gives_the_answers_of_one_that_lived(tmp_path: Path) 
         assert all(len(rows) > 5 for rows in before)
     shutil.rmtree(root / ".oneiro")
     with App.open(root, SETTINGS, owner=True) as app:
-        app.house.reconcile()
+        app.house.indexing.reconcile()
         app.house.index.open_vectors()
         app.house.index.embed()
         after = answers(app)

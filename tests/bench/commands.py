@@ -193,7 +193,7 @@ def commits(count: int, bar: str) -> Iterator[Row]:
             git(root, "add", "-A")
             git(root, "commit", "-qm", "notes")
         app = App.open(ours_root, Settings({"embed.model": "hash", "disk.reserve": 0}), owner=True)
-        app.house.reconcile()
+        app.house.indexing.reconcile()
         rng = random.Random(9)
         ours, bare = paired(
             lambda: remember(app, rng), lambda: add_commit(git_root, rng), times=25, warmup=3

@@ -161,7 +161,7 @@ def fused(unit: Unit, app: App, ids: Mapping[str, str]) -> dict[str, list[str]]:
     index, found = app.house.index, {}
     handles = {row.key: row.handle for row in index.list(limit=1_000_000)}
     for query in unit["queries"]:
-        vector = app.house.embedder.query(query["text"])
+        vector = app.house.vectors.embedder.query(query["text"])
         words = index.search_text(fts_expression(index.terms(query["text"])), 100)
         near = [hit.key for hit in index.search_vectors(vector, 100) if hit.kind == "own"]
         shares: dict[int, float] = defaultdict(float)

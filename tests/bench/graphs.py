@@ -26,7 +26,7 @@ def run(scale: int) -> Iterator[Row]:
         write_entities(root, count)
         settings = Settings({"embed.model": "hash", "disk.reserve": 0})
         with App.open(root, settings, owner=True) as app:
-            app.house.reconcile()
+            app.house.indexing.reconcile()
             app.house.index.settle()
             rng = random.Random(3)
             times = [around(app, f"Entity {rng.randrange(count)}") for _ in range(ASKED)]

@@ -27,14 +27,14 @@ def run(scale: int) -> Iterator[Row]:
         paths = write_notes(root, scale)
         bare = timed(lambda: bare_index(paths, Path(folder) / "bare.db"))
         app = App.open(root, HASH)
-        ours = timed(app.house.reconcile)
+        ours = timed(app.house.indexing.reconcile)
         yield Row(
             f"keyword search ready over {scale:,} notes / read + frontmatter + FTS5 insert",
             ours,
             bare,
             "<= 3",
         )
-        walk, mine = median(lambda: bare_walk(root), 9), median(app.house.reconcile, 9)
+        walk, mine = median(lambda: bare_walk(root), 9), median(app.house.indexing.reconcile, 9)
         yield Row(
             f"no-change refresh of {scale:,} notes / os.scandir + stat walk", mine, walk, "<= 3"
         )
@@ -84,9 +84,9 @@ def vectors(count: int) -> Iterator[Row]:
         init_vault(root)
         write_notes(root, count, seed=7)
         with App.open(root, Settings({"disk.reserve": 0})) as app:
-            app.house.reconcile()
+            app.house.indexing.reconcile()
             app.house.index.open_vectors()
-            app.house.embedder.query("warm up")
+            app.house.vectors.embedder.query("warm up")
             texts = waiting_texts(app.house.index)
             ours = timed(app.house.index.embed)
             assert not app.house.index.status()["pending"]

@@ -36,7 +36,7 @@ def run(scale: int) -> Iterator[Row]:
         init_vault(root)
         size = write(root, max(60, scale // 5)) / 1e6
         with App.open(root, Settings({"disk.reserve": 0}), owner=True) as app:
-            app.house.reconcile()
+            app.house.indexing.reconcile()
             yield from filling(app, size)
             yield from recalls(app, Path(folder), size)
 
@@ -44,7 +44,7 @@ def run(scale: int) -> Iterator[Row]:
 def filling(app: App, size: float) -> Iterator[Row]:
     """When every note has its first vector, and when every passage has one."""
     index = app.house.index
-    app.house.embedder.query("warm up")
+    app.house.vectors.embedder.query("warm up")
     index.open_vectors()
     began, first = time.perf_counter(), 0.0
     index.settle()

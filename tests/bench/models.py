@@ -38,7 +38,7 @@ def run(scale: int) -> Iterator[Row]:
                 folder / "here", Settings({"embed.model": "hash", "disk.reserve": 0}), owner=True
             )
         )
-        app.house.reconcile()
+        app.house.indexing.reconcile()
         app.house.index.open_vectors()
         app.house.index.embed()
         box.ok("list")

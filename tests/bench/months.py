@@ -112,7 +112,7 @@ def lived(
         place, Settings({"disk.reserve": 0, "edits.quiet": 0.0, **named}), clock=clock
     ) as app:
         if judge is not None and not isinstance(judge, str):
-            app.house.judges = lambda _name: judge
+            app.house.dreams.judges = lambda _name: judge
         yield app, nights(app, clock, month)
 
 

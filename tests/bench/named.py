@@ -64,7 +64,7 @@ def measure(name: str, judge: Judge | None = None) -> Score:
         settings = Settings({"disk.reserve": 0, "edits.quiet": 0.0})
         with App.open(place, settings, clock=clock) as app:
             if judge is not None:
-                app.house.judges = lambda _name: judge
+                app.house.dreams.judges = lambda _name: judge
             nights(app, clock, month)
             rows = app.call("list", {"type": "entity", "limit": 10_000})["results"]
             shown = [app.call("show", {"id": row["id"]}) for row in rows]

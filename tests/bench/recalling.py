@@ -44,7 +44,7 @@ def prepared(root: Path, count: int, settings: Settings) -> App:
     app = App.open(
         root, settings, owner=True
     )  # an owner's watcher says what changed; nobody writes here, so none is started
-    app.house.reconcile()
+    app.house.indexing.reconcile()
     app.house.index.open_vectors()
     app.house.index.embed()
     return app
@@ -81,7 +81,7 @@ def bare_sum(app: App, folder: Path, words: Sequence[str] = WORDS) -> Callable[[
 
     def one() -> None:
         query = ask()
-        vector = app.house.embedder.query(query)
+        vector = app.house.vectors.embedder.query(query)
         table.query(query_embeddings=[vector], n_results=100, include=["distances"])
         match = " OR ".join(f'"{word}"' for word in query.rstrip("?").split()[2:])
         base.execute(

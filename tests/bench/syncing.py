@@ -32,7 +32,7 @@ def run(scale: int) -> Iterator[Row]:
         folder = Path(name)
         prepare(folder, scale)
         with App.open(folder / "ours", SETTINGS) as app:
-            app.house.reconcile()
+            app.house.indexing.reconcile()
             app.house.index.embed()
             joined = timed(lambda: app.call("sync"))
             changed = waiting_texts(app.house.index)

@@ -79,8 +79,8 @@ def week(talks: Sequence[Talk], script: Script) -> tuple[Account, int]:
         clock = Clock(START.timestamp())
         given: dict[str, Any] = {"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0}
         with App.open(root, Settings(given | {"dreams.judge": "deferred"}), clock=clock) as app:
-            parking = Parking(choose_judge.folder(app.house))
-            app.house.judges = lambda _name: parking
+            parking = Parking(choose_judge.folder(app.house.dreams))
+            app.house.dreams.judges = lambda _name: parking
             for talk in talks:
                 clock.now = talk.when.timestamp()
                 said = {"text": talk.text, "kind": "session", "session": talk.session}

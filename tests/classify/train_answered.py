@@ -71,9 +71,9 @@ def seen() -> Iterator[Seen]:
 
 def _asked(app: App, question: str, label: int, vault: str) -> Iterator[Seen]:
     house = app.house
-    house.converge()
-    vector, _ = house.query_vector(question, wait=True)
-    search = Search(house.index, house.remembered(), house.weights)
+    house.indexing.converge()
+    vector, _ = house.vectors.query(question, wait=True)
+    search = Search(house.index, house.uses.remembered(), house.weights)
     rows = [one.row for one in search.run(Asked(question, ROWS), vector)] if question else []
     if rows:
         found = result_lines.fit(house.index, question, vector, rows)

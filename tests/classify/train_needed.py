@@ -50,9 +50,11 @@ def seen(paths: Sequence[Path]) -> Iterator[Seen]:
 
 def _considered(app: App, keys: Mapping[str, str], prompt: Mapping[str, Any], life: str) -> Seen:
     house, text = app.house, prompt["text"]
-    house.converge()
-    vector, _ = house.query_vector(text, wait=True)
-    plan = Gather(house.index, house.remembered(), text, vector, lambda row: row.status == "active")
+    house.indexing.converge()
+    vector, _ = house.vectors.query(text, wait=True)
+    plan = Gather(
+        house.index, house.uses.remembered(), text, vector, lambda row: row.status == "active"
+    )
     found = plan.consider()
     names = [keys[one.row.handle] for one in found]
     fine = set(prompt.get("fine", ()))

@@ -330,7 +330,7 @@ def life(tmp_path: Path) -> Iterator[Life]:
 def live(life: Life, habit: str, nights: int) -> None:
     """So many days and nights, judged by that habit."""
     judge = ScriptedJudge(HABITS[habit], habit) if habit in HABITS else temperament(habit, 7)
-    life.app.house.judges = lambda _name: judge
+    life.app.house.dreams.judges = lambda _name: judge
     began = time.monotonic()
     for number in range(nights):
         life.day(number)

@@ -58,7 +58,7 @@ def crowd(root: Path, writers: int, each: int) -> float:
     acked = [path for out, _ in said for path in out.split()]
     assert len(acked) == writers * each
     vault = reopen(root)
-    vault.flush_index()
+    vault.gate.flush()
     listing = vault.listing()
     assert set(acked) <= set(listing)
     assert all((root / path).exists() for path in acked)
@@ -120,7 +120,7 @@ def test_an_editor_loop_against_a_machine_loop(tmp_path: Path) -> None:
             )
         except StaleMemory:
             stale += 1
-    vault.commit_edits()
+    vault.edits.commit()
     human = [
         text.split(" ")
         for text in vault.read(path_of(1)).decode().splitlines()

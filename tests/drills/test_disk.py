@@ -77,7 +77,7 @@ def test_a_full_disk(small: Path, leave: int) -> None:
         listing = vault.listing()
         assert all(path_of(number) in listing for number in done)
         sound(small / "vault")
-        assert reopen(small / "vault").problems() == []
+        assert reopen(small / "vault").health.problems() == []
 
 
 @pytest.mark.parametrize("leave", [0, 40_000, 200_000, 420_000])
@@ -111,20 +111,20 @@ def test_below_the_reserve_nothing_starts(small: Path) -> None:
 def test_a_read_only_disk(small: Path) -> None:
     vault = make(small / "vault")
     put(vault, 0)
-    vault.use("a" * 12, "use")
+    vault.ledger.use("a" * 12, "use")
     subprocess.run(["mount", "-o", "remount,ro", str(small)], check=True)
     for door in (vault, reopen(small / "vault")):
         started = time.monotonic()
         with pytest.raises(DiskProblem, match="read-only"):
             put(door, 1)
         with pytest.raises(DiskProblem, match="read-only"):
-            door.use("b" * 12, "use")
+            door.ledger.use("b" * 12, "use")
         assert time.monotonic() - started < 1
         assert door.read(path_of(0)) == note(0)
-        assert door.log()[0].title == "Note 0"
-        assert [event["id"] for event in door.events()] == ["a" * 12]
-        assert door.commit_edits() == []
-        assert door.flush_index() is True
+        assert door.log.entries()[0].title == "Note 0"
+        assert [event["id"] for event in door.ledger.events()] == ["a" * 12]
+        assert door.edits.commit() == []
+        assert door.gate.flush() is True
     subprocess.run(["mount", "-o", "remount,rw", str(small)], check=True)
     put(vault, 1)
     sound(small / "vault")

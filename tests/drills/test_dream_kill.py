@@ -95,7 +95,7 @@ def whole(app: App, root: Path) -> None:
         "--format=%H%(trailers:key=Oneiro-Memory,valueonly,separator=%x20)",
     ).splitlines()
     assert len(replaced) == sum(len(line.split(" ")) - 1 for line in merges)
-    assert app.house.vault.problems() == []
+    assert app.house.vault.health.problems() == []
     assert git(root, "status", "--porcelain") == ""
 
 
@@ -110,7 +110,7 @@ def drill(root: Path, kills: int, seed: int) -> None:
         life(root, number, rng)
         if number % 10 == 0 or number == kills:
             with App.open(root, Settings(SETTINGS)) as app:
-                app.house.converge()
+                app.house.indexing.converge()
                 whole(app, root)
                 judged(app)
                 made += len(dream(app)["decisions"])

@@ -24,7 +24,7 @@ from tests.vault.support import note, path_of, put, reopen
 root, first, lazy = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "lazy"
 vault = reopen(root, wait=30, lazy_index=lazy)
 for number in range(first, first + 10000):
-    vault.use(f"{number:012d}", "use")
+    vault.ledger.use(f"{number:012d}", "use")
     data = put(vault, number)
     print("ACK", path_of(number), digest(data), flush=True)
     if number % 5 == 4:
@@ -35,7 +35,7 @@ for number in range(first, first + 10000):
         data = put(vault, number, "second")
         print("ACK", path_of(number), digest(data), flush=True)
     if lazy and number % 4 == 0:
-        vault.flush_index()
+        vault.gate.flush()
 """
 
 
@@ -87,15 +87,15 @@ def drill(root: Path, rounds: int, seed: int) -> None:
             if path not in listing:  # being forgotten when it died: not acknowledged either way
                 assert path not in gone
                 assert path in acked
-                assert vault.log(3, path=path)[0].op == "forget"
+                assert vault.log.entries(3, path=path)[0].op == "forget"
             else:
                 found = digest(vault.read(path))
                 assert found == sha or found == digest(note(int(path[-15:-3]), "second"))
         for path in gone:
             assert path not in listing
         kept = {path: sha for path, sha in kept.items() if path in listing}
-        assert vault.commit_edits() == []
-        assert vault.problems() == []
+        assert vault.edits.commit() == []
+        assert vault.health.problems() == []
     deletions = git(
         root,
         "log",
@@ -105,7 +105,7 @@ def drill(root: Path, rounds: int, seed: int) -> None:
         "semantic",
     ).split()
     assert set(deletions) <= {"forget"}
-    marks = [event["n"] for event in reopen(root).events()]
+    marks = [event["n"] for event in reopen(root).ledger.events()]
     assert len(marks) == len(set(marks))
     assert path_of(999_999) in reopen(root).listing()
 

@@ -83,10 +83,10 @@ def test_the_power_goes_at_any_step(tmp_path: Path, point: str) -> None:
     assert found in (old_state(after), NEW_STATE), victims
     if not point or (POINTS.index(point) >= POINTS.index("durable") and point != "folded"):
         assert found == NEW_STATE, victims
-    assert after.commit_edits() == []
+    assert after.edits.commit() == []
     put(after, 5)
     sound(root)
-    assert not after.problems()
+    assert not after.health.problems()
 
 
 BULK = """

@@ -93,7 +93,7 @@ class Life:
         )
 
     def reframes(self, vault: Vault) -> None:
-        vault.commit_edits(quiet=0.0)
+        vault.edits.commit(quiet=0.0)
         path = self.note(vault)
         paragraphs = read(vault.read(path).decode())[1].strip().split("\n\n")
         paragraphs[self.random.randrange(len(paragraphs))] = self.word()
@@ -112,7 +112,7 @@ class Life:
             file.write_text(f"{text}\n{self.word()}\n")
 
     def tags_it(self, vault: Vault) -> None:
-        vault.commit_edits(quiet=0.0)
+        vault.edits.commit(quiet=0.0)
         path, tag = self.note(vault), f"tag{self.number}"
         self.number += 1
         meta, body = read(vault.read(path).decode())
@@ -129,7 +129,7 @@ class Life:
             (vault.root / path).write_text(edit(vault.read(path).decode(), {"tags": tags}))
 
     def forgets(self, vault: Vault) -> None:
-        vault.commit_edits(quiet=0.0)
+        vault.edits.commit(quiet=0.0)
         path = self.note(vault)
         ident = read(vault.read(path).decode())[0].get("id")
         if ident and len(vault.listing()) > 5:
@@ -142,7 +142,9 @@ class Life:
         self.tags.pop(ident, None)
 
     def restores(self, vault: Vault) -> None:
-        gone = sorted({str(event["id"]) for event in vault.events() if event["e"] == "tombstone"})
+        gone = sorted(
+            {str(event["id"]) for event in vault.ledger.events() if event["e"] == "tombstone"}
+        )
         if gone:
             ident = self.random.choice(gone)
             with suppress(OneiroError):  # it is there again already
@@ -154,13 +156,13 @@ class Life:
                 self.tags[ident] = set(back.get("tags") or [])  # type: ignore[call-overload]  # as YAML has it
 
     def moves(self, vault: Vault) -> None:
-        vault.commit_edits(quiet=0.0)
+        vault.edits.commit(quiet=0.0)
         path = self.note(vault)
         self.number += 1
         (vault.root / path).rename(vault.root / f"semantic/moved-{self.number}.md")
 
     def deletes(self, vault: Vault) -> None:
-        vault.commit_edits(quiet=0.0)
+        vault.edits.commit(quiet=0.0)
         if len(vault.listing()) > 8:
             file = vault.root / self.note(vault)
             self.goes(str(read(file.read_text())[0].get("id")))
@@ -197,9 +199,9 @@ class Life:
     def pulls(self, vault: Vault) -> None:
         """A person does it by hand, with the driver but without the tool; where git stops (a
         deletion met an edit) they give up."""
-        vault.commit_edits(quiet=0.0)
+        vault.edits.commit(quiet=0.0)
         vault.fold()
-        vault.flush_index()
+        vault.gate.flush()
         git(vault.root, "pull", "-q", "--no-rebase", "--no-edit", check=False)
         if (vault.root / ".git/MERGE_HEAD").exists():
             git(vault.root, "merge", "--abort")
@@ -228,7 +230,7 @@ class Life:
             tags = set(meta.get("tags") or [])  # type: ignore[call-overload]  # as YAML has it
             missing = self.tags.get(str(meta.get("id")), set()) - tags
             assert not missing, (path, missing)
-        events = [event["n"] for event in vault.events()]
+        events = [event["n"] for event in vault.ledger.events()]
         assert len(events) == len(set(events))
 
 

@@ -183,7 +183,7 @@ class Drill:
             assert not twice, "merged twice"
             rows = (
                 app.house.index.list(limit=100_000, type="semantic")
-                if app.house.converge() == 0
+                if app.house.indexing.converge() == 0
                 else []
             )
             statuses = Counter(row.status for row in rows)

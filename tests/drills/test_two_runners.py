@@ -225,7 +225,7 @@ def drill(root: Path, base: Path, trials: int, seed: int) -> None:
             if holder is not None:
                 holder.end()
     with App.open(root, Settings(SETTINGS)) as app:
-        app.house.converge()
+        app.house.indexing.converge()
         whole(app, root)
         statuses = Counter(
             row.status for row in app.house.index.list(limit=100_000, type="semantic")

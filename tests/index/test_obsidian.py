@@ -94,7 +94,7 @@ def test_a_link_goes_where_obsidian_takes_it(
     assert obsidian(source, written) == opens, "the list itself"
     alone = Path(source).with_name("Only this.md").as_posix()
     (app.house.vault.root / alone).write_text(f"# Only this\n\n{written}\n", "utf-8")
-    app.house.reconcile()
+    app.house.indexing.reconcile()
     index = app.house.index
     row = next(one for one in index.list(limit=1000) if one.path == alone)
     ends = {edge.target for edge in index.neighbours([row.key]) if edge.source == row.key}

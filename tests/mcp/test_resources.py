@@ -137,8 +137,8 @@ def test_reading_a_memory_is_a_use_of_it_and_completing_is_not(app: App) -> None
     async def talk() -> None:
         async with connected(server_over(app), "auto") as found:
             await found.client.complete(MEMORY, {"name": "id", "value": row["id"]})
-            assert row["id"] not in app.house.uses()
+            assert row["id"] not in app.house.uses.all()
             await found.client.read_resource(f"memory://{row['id']}")
-            assert row["id"] in app.house.uses()
+            assert row["id"] in app.house.uses.all()
 
     run(talk())

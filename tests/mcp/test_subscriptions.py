@@ -138,28 +138,28 @@ def test_the_orientation_and_a_nights_reports_are_heard(app: App, era: str) -> N
 
 def test_after_leaving_nothing_is_watched(app: App, era: str) -> None:
     one = stored(app)
-    before = len(app.house.refreshed)
+    before = len(app.house.indexing.refreshed)
 
     async def talk() -> None:
         async with connected(server_over(app), era) as found:
             async with FOLLOW[era](found, f"memory://{one['id']}"):
-                assert len(app.house.refreshed) == before + 1
-            await found.until(lambda: len(app.house.refreshed) == before)
+                assert len(app.house.indexing.refreshed) == before + 1
+            await found.until(lambda: len(app.house.indexing.refreshed) == before)
 
     run(talk())
 
 
 def test_a_client_that_goes_without_a_word_is_forgotten(app: App) -> None:
     one = stored(app)
-    before = len(app.house.refreshed)
+    before = len(app.house.indexing.refreshed)
 
     async def talk() -> None:
         async with connected(server_over(app), "legacy") as found:
             await found.client.subscribe_resource(f"memory://{one['id']}")
             await found.client.subscribe_resource("nothing://of-ours")
-            assert len(app.house.refreshed) == before + 1
+            assert len(app.house.indexing.refreshed) == before + 1
         async with asyncio.timeout(10):
-            while len(app.house.refreshed) != before:
+            while len(app.house.indexing.refreshed) != before:
                 await asyncio.sleep(0.02)
 
     run(talk())

@@ -93,7 +93,7 @@ def live(
     }
     app = App.open(root, Settings(given), clock=clock)
     if judge is not None:
-        app.house.judges = lambda _name: judge
+        app.house.dreams.judges = lambda _name: judge
     month = Month(app, clock)
     for number, talks in enumerate(story(days=days)):
         month.day(number, talks, loops)

@@ -88,5 +88,5 @@ def said_everywhere(app: App) -> str:
     (vault.journal.aside / "x.aside").write_text(TEXT)
     (app.house.index.folder / "logs").mkdir(exist_ok=True)
     (app.house.index.folder / "logs/owner.log").write_text(TEXT)
-    vault.use(ident, "use", q=f"pending: {TEXT}")
+    vault.ledger.use(ident, "use", q=f"pending: {TEXT}")
     return ident

@@ -38,14 +38,14 @@ class Life:
 
     def change(self, ident: str, op: str, reason: str = "", text: str = "", **keys: object) -> None:
         """What a loop would do to a note."""
-        row = self.app.house.resolve(ident)
+        row = self.app.house.indexing.resolve(ident)
         data = self.app.house.vault.read(row.path)
         new = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), keys)) + text.encode()
         done = Operation(
             op, row.title, "dream", (ident,), reason, run="r1", judge="offline", loop="consolidate"
         )
         self.app.house.vault.apply([Write(row.path, new, digest(data))], done)
-        self.app.house.refresh([row.path])
+        self.app.house.indexing.refresh([row.path])
 
     def said(self, query: str, **params: Any) -> list[str]:
         """The lines of a recall that fit."""

@@ -81,7 +81,7 @@ def test_a_note_that_is_moved_is_one_edit_and_never_served_twice(root: Path, own
 
 def test_a_missed_event_is_made_good_by_the_comparison(root: Path, owner: App) -> None:
     until(lambda: not owner.busy())
-    assert owner.house.watching
+    assert owner.house.indexing.watching
     owner._background._watcher.stop()  # type: ignore[union-attr]  # it is there: the test made it
     (root / "unseen.md").write_text("Nobody saw this being written.\n")
     until(lambda: owner.house.index.by_path("unseen.md") is not None)
@@ -96,7 +96,7 @@ def test_vectors_appear_by_themselves(owner: App) -> None:
 def test_a_big_change_is_indexed_beside_the_answers(
     root: Path, owner: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oneiro_vault.operations.runtime.INLINE", 5)
+    monkeypatch.setattr("oneiro_vault.operations.indexing.INLINE", 5)
     until(lambda: not owner.busy())
     for number in range(30):
         (root / f"n{number}.md").write_text(f"number {number} of many pelicans\n")
@@ -117,7 +117,7 @@ def test_uses_get_a_commit_of_their_own_after_a_day(
     owner.call("show", {"id": ident})
     monkeypatch.setattr(background, "LEDGER_LOOK", 0.0)
     assert owner.house.vault.ledger.waiting()
-    assert not owner.house.vault.events_wait(background.LEDGER_AFTER)
+    assert not owner.house.vault.ledger.overdue(background.LEDGER_AFTER)
     monkeypatch.setattr(background, "LEDGER_AFTER", 0.0)
     until(lambda: git(root, "log", "-1", "--format=%s").startswith("ledger:"))
     until(lambda: git(root, "status", "--porcelain") == "")

@@ -151,8 +151,8 @@ def test_what_a_person_changed_meanwhile_makes_it_stale(app: App, root: Path) ->
     assert "changed since" in done["stale"][0]["why"]
     assert [row["id"] for row in done["accepted"]] == [second["id"]]
     assert "Only on weekdays." in note.read_text()
-    app.house.vault.commit_edits(quiet=0.0)
-    assert review.tidy(app.house, lapse=True) == [branch]
+    app.house.vault.edits.commit(quiet=0.0)
+    assert review.tidy(app.house.indexing, lapse=True) == [branch]
     assert [one["op"] for one in dream(app)["decisions"]] == [
         "merge"
     ]  # the new words are another question
@@ -221,9 +221,9 @@ def test_squashed_with_plain_git(app: App, root: Path) -> None:
     git(root, "merge", "-q", "--squash", branch)
     git(root, "commit", "-q", "-m", "squashed")
     assert open_(app) == []
-    assert review.tidy(app.house) == [branch]
+    assert review.tidy(app.house.indexing) == [branch]
     assert ids <= {
-        event.get("d") for event in app.house.vault.events() if event.get("v") == "accepted"
+        event.get("d") for event in app.house.vault.ledger.events() if event.get("v") == "accepted"
     }
 
 
@@ -254,13 +254,13 @@ def squashed(
         git(root, "clean", "-fdq", "--", "dreams")
     git(root, "commit", "-q", "-m", message)
     git(root, "branch", "-q", "-D", "theirs")
-    app.house.reconcile()
+    app.house.indexing.reconcile()
 
 
 def verdicts(app: App) -> dict[str, str]:
     return {
         str(event["d"]): str(event["v"])
-        for event in app.house.vault.events()
+        for event in app.house.vault.ledger.events()
         if event.get("e") == "review"
     }
 
@@ -287,9 +287,9 @@ def test_what_a_reviewer_left_out_of_a_squash_is_rejected_and_what_they_changed_
                 (root / change["path"]).read_text() + "\nAnd later.\n"
             )
         git(root, "commit", "-qam", "went on")
-        app.house.reconcile()
+        app.house.indexing.reconcile()
     assert open_(app) == []
-    assert review.tidy(app.house) == [branch]
+    assert review.tidy(app.house.indexing) == [branch]
     assert verdicts(app) == {
         dropped["id"]: "rejected",
         edited["id"]: "accepted",
@@ -322,7 +322,7 @@ def test_a_squash_is_known_by_its_message_when_its_report_was_left_out(
         message=said,
     )
     assert open_(app) == []
-    review.tidy(app.house)
+    review.tidy(app.house.indexing)
     assert verdicts(app) == {dropped["id"]: "rejected", taken["id"]: "accepted"}
 
 
@@ -333,12 +333,12 @@ def test_what_was_not_merged_stays_open(app: App, root: Path) -> None:
     first, second = open_(app)
     git(root, "cherry-pick", "--no-commit", first["commit"])
     git(root, "commit", "-qm", "I liked this one")
-    app.house.reconcile()
+    app.house.indexing.reconcile()
     assert [row["id"] for row in open_(app)] == [second["id"]]
     path = second["changes"][0]["path"]
     (root / path).write_text((root / path).read_text() + "\nMine.\n")
     git(root, "commit", "-qam", "went on")
-    app.house.reconcile()
+    app.house.indexing.reconcile()
     (row,) = open_(app)
     assert (row["id"], bool(row["stale"])) == (second["id"], True)
     report = next(
@@ -353,7 +353,7 @@ def test_what_was_not_merged_stays_open(app: App, root: Path) -> None:
         (root / changed).write_text((root / changed).read_text() + "\nMore.\n")
     git(root, "commit", "-qam", "went on with both")
     assert [row["id"] for row in open_(app)] == [second["id"]]
-    assert (review.tidy(app.house), verdicts(app)) == ([], {})
+    assert (review.tidy(app.house.indexing), verdicts(app)) == ([], {})
 
 
 def test_one_of_two_decisions_about_one_note_may_be_left_out(
@@ -383,7 +383,7 @@ def test_one_of_two_decisions_about_one_note_may_be_left_out(
         ("c.md", moved),
     )
     assert open_(app) == []
-    review.tidy(app.house)
+    review.tidy(app.house.indexing)
     assert verdicts(app) == {first: "accepted", second: "rejected", third: "accepted"}
 
 
@@ -400,7 +400,7 @@ def test_what_a_reviewer_changed_on_the_branch_is_what_is_accepted(
     assert "As the reviewer has it." in (root / path).read_text()
     assert (done["left"], done["closed"]) == (0, [])  # somebody works on it
     git(root, "worktree", "remove", str(tmp_path / "tree"))
-    assert review.tidy(app.house) == [branch]
+    assert review.tidy(app.house.indexing) == [branch]
 
 
 def decide(place: Path, number: int, files: dict[str, str]) -> str:
@@ -533,7 +533,7 @@ def test_secrets_are_shown_to_nobody_and_accepted_as_they_are(
     git(place, "add", "-A")
     git(place, "commit", "-qm", "by hand")
     git(root, "merge", "-q", "dream/2026-01-02")
-    app.house.reconcile()
+    app.house.indexing.reconcile()
     ident = decide(place, 1, {"a.md": note_of(1, f"{body} is in the hall.")})
     row = next(row for row in open_(app) if row["id"] == ident)
     assert "hunter2" not in str(row)
@@ -571,7 +571,7 @@ def test_only_notes_can_be_proposed(app: App, root: Path) -> None:
         "merge: x\n\nOneiro-Op: merge\nOneiro-Run: 12345678\nOneiro-Decision: 00112233445566aa",
     )
     assert open_(app) == []  # HEAD is on it
-    assert not proposal_branches.branches(app.house.vault)
+    assert not proposal_branches.branches(app.house.vault.repo)
     assert dream(app)["branch"] is None  # what is committed here is under review as it is
     git(root, "switch", "-q", "main")
     assert git(root, "rev-parse", "HEAD").strip() == tip

@@ -114,7 +114,7 @@ def nights(folder: Path, count: int) -> None:
 
 def statuses(app: App) -> dict[str, int]:
     """How many memories of each status."""
-    app.house.converge()
+    app.house.indexing.converge()
     found = [row.status for row in app.house.index.list(limit=10_000) if row.type == "semantic"]
     return {status: found.count(status) for status in sorted(set(found))}
 

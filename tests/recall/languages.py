@@ -58,8 +58,8 @@ def recalled(root: Path, languages: Collection[str]) -> dict[str, tuple[float, f
     init_vault(root)
     fill(root, languages)
     with App.open(root, Settings({"embed.model": "hash", "disk.reserve": 0})) as app:
-        app.house.reconcile()
-        search = Search(app.house.index, app.house.remembered())
+        app.house.indexing.reconcile()
+        search = Search(app.house.index, app.house.uses.remembered())
         return {language: _share(search, language) for language in languages}
 
 

@@ -33,7 +33,7 @@ def captured(call: Call, text: str, **given: Any) -> str:
 
 
 def encoded(app: App) -> None:
-    app.house.judges = lambda _name: ScriptedJudge(judge)
+    app.house.dreams.judges = lambda _name: ScriptedJudge(judge)
     app.call("dream", {"loops": ["encode"]})
     assert app.call("captures")["waiting"] == []
 

@@ -42,8 +42,8 @@ def asked(root: Path, notes: dict[str, str], question: str) -> list[str]:
     for path, text in notes.items():
         (root / path).write_text(text, encoding="utf-8")
     with App.open(root, SETTINGS) as app:
-        app.house.reconcile()
-        found = Search(app.house.index, app.house.remembered()).run(Asked(question, 10), None)
+        app.house.indexing.reconcile()
+        found = Search(app.house.index, app.house.uses.remembered()).run(Asked(question, 10), None)
         return [one.row.path for one in found]
 
 
@@ -77,7 +77,7 @@ def test_the_words_that_say_nothing_are_those_of_the_question(tmp_path: Path) ->
     for path, text in NOTES.items():
         (tmp_path / "v" / path).write_text(text, encoding="utf-8")
     with App.open(tmp_path / "v", SETTINGS) as app:
-        app.house.reconcile()
+        app.house.indexing.reconcile()
         terms = app.house.index.terms("Wo liegt der Vertrag über die Häuser?")
         assert (terms.language, terms.words) == ("de", ("liegt", "vertrag", "hauser"))
         assert "wo" not in terms.names
@@ -90,8 +90,8 @@ def rows(root: Path, notes: dict[str, str], questions: list[str]) -> list[list[s
     for path, text in notes.items():
         (root / path).write_text(text + "\n", encoding="utf-8")
     with App.open(root, SETTINGS) as app:
-        app.house.reconcile()
-        search = Search(app.house.index, app.house.remembered())
+        app.house.indexing.reconcile()
+        search = Search(app.house.index, app.house.uses.remembered())
         return [
             [one.row.path for one in search.run(Asked(question, 10), None)]
             for question in questions

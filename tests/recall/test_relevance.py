@@ -36,8 +36,10 @@ def vault(tmp_path: Path) -> Iterator[App]:
 
 def fits(app: App, query: str, *, vector: bool = True) -> list[str]:
     house = app.house
-    asked = house.query_vector(query, wait=True)[0] if vector else None
-    plan = Gather(house.index, house.remembered(), query, asked, lambda row: row.status == "active")
+    asked = house.vectors.query(query, wait=True)[0] if vector else None
+    plan = Gather(
+        house.index, house.uses.remembered(), query, asked, lambda row: row.status == "active"
+    )
     return [one.row.title for one in plan.run(unasked=True).candidates]
 
 

@@ -65,7 +65,7 @@ def remote_of(vault: Vault, wait: float = WAIT) -> network.Remote:
 
 def sync(vault: Vault, *, yes: bool = False, wait: float = WAIT) -> Done:
     """What `oneiro sync` does, without an index."""
-    vault.commit_edits(quiet=0.0)
+    vault.edits.commit(quiet=0.0)
     vault.fold()
     return Sync(vault, remote_of(vault, wait), confirmed=yes).run()
 
@@ -80,7 +80,7 @@ def meet(*vaults: Vault) -> None:
         assert git(vault.root, "fsck", "--strict", "--no-dangling") == ""
         assert git(vault.root, "status", "--porcelain", "--untracked-files=all") == ""
         assert [
-            problem for problem in vault.problems() if problem.kind != "driver"
+            problem for problem in vault.health.problems() if problem.kind != "driver"
         ] == []  # plain clones have none: sync needs none
 
 

@@ -37,19 +37,19 @@ def test_a_pull_by_hand_is_never_blocked_by_our_own_files(pair: tuple[App, App],
     one.call("sync")
     mine = remember(two, "The mast is new.")
     two.call("recall", {"query": "what is the boat called"})
-    two.house.vault.use(mine, "use")
-    waiting = [event["n"] for event in two.house.vault.events()]
+    two.house.vault.ledger.use(mine, "use")
+    waiting = [event["n"] for event in two.house.vault.ledger.events()]
     assert list(two.house.vault.ledger.waiting())
     root = two.house.root
     assert git(root, "status", "--porcelain", "--untracked-files=all") == ""
     git(root, "pull", "-q", how, "--no-edit")
     assert two.call("show", {"id": ident})["body"].strip() == "Kim has the keys."
-    assert set(waiting) <= {event["n"] for event in two.house.vault.events()}
+    assert set(waiting) <= {event["n"] for event in two.house.vault.ledger.events()}
     assert two.call("sync")["pushed"]
     assert [event["n"] for event in two.house.vault.ledger.waiting()] == []
     assert git(root, "status", "--porcelain", "--untracked-files=all") == ""
     one.call("sync")
-    assert set(waiting) <= {event["n"] for event in one.house.vault.events()}
+    assert set(waiting) <= {event["n"] for event in one.house.vault.ledger.events()}
     assert one.call("show", {"id": mine})["body"].strip() == "The mast is new."
 
 
@@ -66,15 +66,15 @@ def test_a_pull_with_rebase_merges_what_both_changed(pair: tuple[App, App]) -> N
     ):
         note = app.house.root / app.call("show", {"id": ident})["path"]
         note.write_text(note.read_text().replace(old, new))
-        app.house.vault.use(ident, "use")
-        app.house.vault.commit_edits(quiet=0.0)
+        app.house.vault.ledger.use(ident, "use")
+        app.house.vault.edits.commit(quiet=0.0)
         app.house.vault.fold()
-    noted = {event["n"] for app in pair for event in app.house.vault.events()}
+    noted = {event["n"] for app in pair for event in app.house.vault.ledger.events()}
     one.call("sync")
     git(two.house.root, "pull", "-q", "--rebase")
     found = two.call("show", {"id": ident})["body"]
     assert found.strip() == "Kim or Ana has the keys.\n\nAnd the map."
-    assert noted <= {event["n"] for event in two.house.vault.events()}
+    assert noted <= {event["n"] for event in two.house.vault.ledger.events()}
     two.call("sync")
     one.call("sync")
     assert one.house.vault.repo.tip() == two.house.vault.repo.tip()

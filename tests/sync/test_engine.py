@@ -136,7 +136,7 @@ def test_what_is_forgotten_here_and_changed_there_comes_back_with_the_words_of_b
     forgetting side knew."""
     one, two = copies(tmp_path)
     person(one, where(0), "hello", "hello\n\nsaid before it was forgotten")
-    one.commit_edits(quiet=0.0)
+    one.edits.commit(quiet=0.0)
     forget(one, 0)
     reframe(two, where(0), "hello", day=4, tags=["late"])
     meet(*((one, two) if merger else (two, one)))
@@ -168,7 +168,7 @@ def test_one_forgets_what_a_person_edits_and_it_stays(tmp_path: Path) -> None:
     person(two, where(0), "hello", "hello, which matters to me")
     meet(one, two)
     assert "which matters to me" in text(one, where(0))
-    kinds = [event["e"] for event in one.events() if event["id"] == "000000000000"]
+    kinds = [event["e"] for event in one.ledger.events() if event["id"] == "000000000000"]
     assert kinds == ["tombstone", "restore"]
 
 
@@ -199,15 +199,15 @@ def test_who_changed_it_decides_what_a_forgetting_meets(
     if who == "git":
         git(two.root, "commit", "-qam", "by hand")
     elif who == "editor":
-        two.commit_edits(quiet=0.0)
+        two.edits.commit(quiet=0.0)
     else:
         reframe(two, where(0), "really said before both parted", day=3, actor=who)
     reframe(two, where(1), "another memory", day=3, actor="user")
-    two.flush_index()
+    two.gate.flush()
     reframe(two, where(0), "really said, in other words", day=4, actor="dream")
     meet(*((one, two) if merger else (two, one)))
     assert (one.root / where(0)).exists() == stays
-    kinds = [event["e"] for event in one.events() if event["id"] == "000000000000"]
+    kinds = [event["e"] for event in one.ledger.events() if event["id"] == "000000000000"]
     assert kinds == (["tombstone", "restore"] if stays else ["tombstone"])
 
 
@@ -290,7 +290,7 @@ def test_both_move_one_memory_and_the_later_name_stays(tmp_path: Path) -> None:
     one, two = copies(tmp_path)
     for vault, name in ((one, "first.md"), (two, "second.md")):
         (vault.root / where(0)).rename(vault.root / name)
-        vault.commit_edits(quiet=0.0)
+        vault.edits.commit(quiet=0.0)
     meet(one, two)
     kept = [name for name in ("first.md", "second.md") if (one.root / name).exists()]
     assert len(kept) == 1
@@ -449,8 +449,8 @@ def test_links_and_submodules_come_into_history_and_never_into_the_folder(tmp_pa
     assert "120000 blob" in tracked
     assert "160000 commit" in tracked
     assert git(two.root, "status", "--porcelain", "--untracked-files=all") == ""
-    assert two.commit_edits(quiet=0.0) == []
-    assert reopen(two.root).commit_edits(quiet=0.0) == []
+    assert two.edits.commit(quiet=0.0) == []
+    assert reopen(two.root).edits.commit(quiet=0.0) == []
     assert not os.path.lexists(two.root / "semantic/link.md")
 
 
@@ -887,7 +887,7 @@ def test_one_memory_in_two_files_is_one_again_with_the_words_of_both(tmp_path: P
     assert "the mast" in text
     assert not (two.root / "boats/moved.md").exists()
     meet(one, two)
-    assert [entry.title for entry in two.log() if TITLE in entry.title] == [TITLE]
+    assert [entry.title for entry in two.log.entries() if TITLE in entry.title] == [TITLE]
 
 
 def test_nothing_is_looked_for_where_nobody_merged_by_hand(tmp_path: Path) -> None:
@@ -898,7 +898,7 @@ def test_nothing_is_looked_for_where_nobody_merged_by_hand(tmp_path: Path) -> No
     sync(one)
     sync(two)
     assert (one.root / "copy.md").is_file()
-    assert not [entry for entry in two.log() if TITLE in entry.title]
+    assert not [entry for entry in two.log.entries() if TITLE in entry.title]
 
 
 def test_what_one_side_had_already_is_its_own(tmp_path: Path) -> None:
@@ -920,7 +920,7 @@ def test_what_one_side_had_already_is_its_own(tmp_path: Path) -> None:
     sync(two)
     for path in ("tools/run.md", "tools/Run.md", "copy.md", "tools/run.sh", "tools/Run.sh"):
         assert (two.root / path).is_file(), path
-    assert not [entry for entry in two.log() if TITLE in entry.title]
+    assert not [entry for entry in two.log.entries() if TITLE in entry.title]
 
 
 def test_what_a_message_says_stops_no_sync(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_a_picture_may_be_attached_again(pair: tuple[App, App, Path]) -> None:
         one.house.vault.apply(
             [*changes, Write(f"semantic/{ident}.md", note)], Operation("remember", "a map")
         )
-        one.house.refresh([f"semantic/{ident}.md"])
+        one.house.indexing.refresh([f"semantic/{ident}.md"])
 
     attach("00000000000a")
     receipt = purge.look(one.house, ["00000000000a"]).run()
@@ -230,7 +230,7 @@ def test_what_git_brings_back_nobody_reads(pair: tuple[App, App, Path], reopened
         one.close()
         one = App.open(one.house.root, SETTINGS)
     else:
-        one.house.converge()
+        one.house.indexing.converge()
         stale_joined(one, two)
     for op, params in (
         ("recall", {"query": "Who has the keys to the shed?"}), ("list", {}), ("orient", {}),
@@ -253,7 +253,7 @@ def test_what_git_brings_back_nobody_reads(pair: tuple[App, App, Path], reopened
     (one.house.root / "moved/again.md").write_text(
         (one.house.root / "moved/elsewhere.md").read_text() + "\nCopied by hand.\n"
     )
-    one.house.vault.commit_edits()
+    one.house.vault.edits.commit()
     assert git(one.house.root, "ls-files", "moved/again.md") == ""
     assert "moved/again.md" in {entry["path"] for entry in one.call("status")["held"]}
     (one.house.root / "moved/again.md").unlink()
@@ -269,8 +269,8 @@ def test_an_owner_hides_it_as_soon_as_git_has_joined(pair: tuple[App, App, Path]
     indexed long before."""
     one, two, _ = pair
     receipt = purge.look(one.house, [IDENT]).run()
-    two.house.reconcile()
-    two.house.owner = True
+    two.house.indexing.reconcile()
+    two.house.indexing.owner = True
     assert SAID in json.dumps(two.call("recall", {"query": "keys to the shed"}))
     (command,) = (todo for todo in receipt["todo"] if todo.startswith("git push"))
     git(one.house.root, *command.split()[1:])
@@ -305,7 +305,7 @@ def test_no_command_of_ours_says_it_again_in_another_memory(pair: tuple[App, App
     """A living memory with those words is none that git has brought back: nobody is told to purge
     it."""
     one, _, _ = pair
-    body, title = one.call("show", {"id": IDENT})["body"], one.house.resolve(IDENT).title
+    body, title = one.call("show", {"id": IDENT})["body"], one.house.indexing.resolve(IDENT).title
     other = remember(one, "Kim sells boats in the harbour.")
     purge.look(one.house, [IDENT]).run()
     before = one.house.vault.head()
@@ -316,8 +316,8 @@ def test_no_command_of_ours_says_it_again_in_another_memory(pair: tuple[App, App
     place = one.house.root / one.call("show", {"id": other})["path"]
     edited = f"---\nid: {other}\ntype: semantic\ntitle: {title}\n---\n{body}\n"
     place.write_text(edited)
-    one.house.vault.commit_edits(quiet=0.0)
-    one.house.reconcile()
+    one.house.vault.edits.commit(quiet=0.0)
+    one.house.indexing.reconcile()
     assert one.house.vault.head() == before
     state = one.call("status")
     for entry in (*state["held"], *state["unreadable"]):

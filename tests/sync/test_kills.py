@@ -32,8 +32,8 @@ def dies_and_is_completed(tmp_path: Path, fault: str) -> None:
     person(two, where(0), "hello", "a person's wording")
     reframe(two, where(1), "a machine's wording", day=5)
     learn(two, 11, "learned here")
-    two.use("000000000002", "use")
-    two.commit_edits(quiet=0.0)
+    two.ledger.use("000000000002", "use")
+    two.edits.commit(quiet=0.0)
     two.fold()
     assert run(SCRIPT, two.root, fault=fault).returncode == 137
     two = reopen(two.root)
@@ -46,7 +46,7 @@ def dies_and_is_completed(tmp_path: Path, fault: str) -> None:
     assert {path for path in one.listing() if path.startswith("semantic")} == {
         where(number) for number in (0, 2, 3, 10, 11, 12)
     }
-    marks = [event["n"] for event in one.events()]
+    marks = [event["n"] for event in one.ledger.events()]
     assert len(marks) == len(set(marks)) == 2
 
 
@@ -71,7 +71,7 @@ def test_dying_in_a_plain_advance(tmp_path: Path) -> None:
     sync(one)
     assert run(SCRIPT, two.root, fault="note:2").returncode == 137
     two = reopen(two.root)
-    assert two.commit_edits(quiet=0.0) == []
+    assert two.edits.commit(quiet=0.0) == []
     meet(one, two)
     assert "their wording" in text(two, where(0))
 

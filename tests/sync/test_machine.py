@@ -126,7 +126,7 @@ class Lives(RuleBasedStateMachine):
         return found[pick % len(found)] if found else ""
 
     def kept(self, vault: Vault) -> None:
-        vault.commit_edits(quiet=0.0)
+        vault.edits.commit(quiet=0.0)
 
     # -- memories
     # ----------------------------------------------------------------------------------------------
@@ -200,7 +200,9 @@ class Lives(RuleBasedStateMachine):
     def restores(self, which: int, pick: int) -> None:
         vault = self.vault(which)
         self.kept(vault)
-        gone = sorted({str(event["id"]) for event in vault.events() if event["e"] == "tombstone"})
+        gone = sorted(
+            {str(event["id"]) for event in vault.ledger.events() if event["e"] == "tombstone"}
+        )
         if gone:
             with suppress(OneiroError):  # it is there again already
                 vault.restore(gone[pick % len(gone)])
@@ -208,7 +210,7 @@ class Lives(RuleBasedStateMachine):
     @rule(which=_which, pick=_pick)
     def uses(self, which: int, pick: int) -> None:
         if path := self.some(self.vault(which), pick):
-            self.vault(which).use(
+            self.vault(which).ledger.use(
                 str(read(self.vault(which).read(path).decode())[0].get("id") or "0" * 12), "use"
             )
 
@@ -293,7 +295,7 @@ class Lives(RuleBasedStateMachine):
         """A person does it by hand; where git stops (a deletion met an edit) they give up."""
         vault = self.vault(which)
         self.kept(vault)
-        vault.flush_index()
+        vault.gate.flush()
         before = self.hand(vault.root, "rev-parse", "HEAD").stdout
         done = self.hand(
             vault.root,
@@ -336,7 +338,7 @@ class Lives(RuleBasedStateMachine):
 
     def answers(self, app: App) -> None:
         """A person who is asked whether so many deletions are meant says that they are."""
-        if any(problem.kind == "brake" for problem in app.house.vault.problems()):
+        if any(problem.kind == "brake" for problem in app.house.vault.health.problems()):
             self.hand(app.house.root, "add", "-A")
             self.hand(app.house.root, "commit", "-q", "-m", "these are meant")
 
@@ -354,7 +356,7 @@ class Lives(RuleBasedStateMachine):
                 == ""
             )
             assert self.hand(app.house.root, "fsck", "--strict", "--no-dangling").stdout == ""
-            assert [problem.kind for problem in app.house.vault.problems()] == []
+            assert [problem.kind for problem in app.house.vault.health.problems()] == []
         self.nothing_is_lost(roots[0])
 
     def nothing_is_lost(self, root: Path) -> None:
@@ -373,7 +375,7 @@ class Lives(RuleBasedStateMachine):
         assert not missing
         assert b"<<<<<<<" not in blobs
         assert b">>>>>>>" not in blobs
-        marks = [event["n"] for event in self.vault(0).events()]
+        marks = [event["n"] for event in self.vault(0).ledger.events()]
         assert len(marks) == len(set(marks))
         metas = [read(self.vault(0).read(path).decode())[0] for path in self.vault(0).listing()]
         ids = [str(meta["id"]) for meta in metas if "id" in meta]

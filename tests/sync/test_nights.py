@@ -76,7 +76,7 @@ def pair(tmp_path: Path) -> Iterator[Pair]:
 def dream(app: App, times: int, keep: int = 0, *, alone: bool = True) -> None:
     """A night of both loops; `alone`: while the remote cannot be asked whose turn it is."""
     made = judge(times, keep)
-    app.house.judges = lambda _name: made
+    app.house.dreams.judges = lambda _name: made
     url = git(app.house.root, "config", "remote.origin.url").strip()
     if alone:
         git(app.house.root, "config", "remote.origin.url", f"{url}-away")
@@ -102,13 +102,13 @@ def rows(app: App, *, type_: str, status: str = "active") -> list[Any]:
 def pulled(app: App, how: str) -> None:
     """What a person types."""
     app.house.vault.fold()
-    app.house.vault.flush_index()
+    app.house.vault.gate.flush()
     git(app.house.root, "pull", "-q", how, "--no-edit")
 
 
 def mended(app: App) -> list[Any]:
     """What the next `consolidate` decides without asking anybody."""
-    app.house.judges = lambda _name: ScriptedJudge(lambda _question: {})
+    app.house.dreams.judges = lambda _name: ScriptedJudge(lambda _question: {})
     found: list[Any] = app.call("dream", {"loops": ["consolidate"]})["runs"][0]["decisions"]
     app.house.vault.fold()
     return found
@@ -116,7 +116,7 @@ def mended(app: App) -> list[Any]:
 
 def settled(app: App) -> None:
     """One memory of each pair, one block of each subject, the others readable behind it."""
-    app.house.reconcile()
+    app.house.indexing.reconcile()
     blocks, facts = rows(app, type_="orientation"), rows(app, type_="semantic")
     assert len(blocks) == len(facts) == 2
     assert sorted(block.derived_from for block in blocks) == sorted((fact.id,) for fact in facts)
@@ -168,12 +168,12 @@ def test_two_that_replaced_each_other_leave_one_in_force(pair: Pair) -> None:
     one, two = pair
     for app, keep in ((one, 0), (two, 1)):
         made = judge(1, keep)
-        app.house.judges = lambda _name, made=made: made
+        app.house.dreams.judges = lambda _name, made=made: made
         app.call("dream", {"loops": ["consolidate"]})
         app.house.vault.fold()
     git(one.house.root, "push", "-q", "origin", "main")
     pulled(two, "--no-rebase")
-    two.house.reconcile()
+    two.house.indexing.reconcile()
     assert len(rows(two, type_="semantic")) == 1
     assert len(mended(two)) == 1
     left = rows(two, type_="semantic")
@@ -190,7 +190,7 @@ def test_what_a_person_changed_or_took_back_stays(pair: Pair) -> None:
     late = [row for row in rows(two, type_="orientation") if "Fridays" in row.title]
     note = two.house.root / late[0].path
     note.write_text(note.read_text().replace("then. The", "then, says Ada. The", 1))
-    two.house.vault.commit_edits(quiet=0.0)
+    two.house.vault.edits.commit(quiet=0.0)
     git(one.house.root, "push", "-q", "origin", "main")
     pulled(two, "--no-rebase")
     made = mended(two)

@@ -218,7 +218,7 @@ def test_the_number_never_falls(two: tuple[Machine, Machine]) -> None:
     remote = one.vault.repo.config("remote.origin.url")
     run = Operation("merge", "x", "dream", run="r", loop="consolidate", decision="d", fence=7)
     other.vault.apply([Write("x.md", b"x")], run)
-    assert other.vault.log(1)[0].fence == 7
+    assert other.vault.log.entries(1)[0].fence == 7
     with other.take() as lease:
         assert lease.fence == 8
     with one.take() as lease:

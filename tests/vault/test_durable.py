@@ -271,7 +271,7 @@ def test_an_unsettled_index_takes_no_acknowledgement_back(
     monkeypatch.setattr(vault.repo.staging, "put", broken)
     put(vault, 1)
     monkeypatch.undo()
-    assert vault.flush_index()
+    assert vault.gate.flush()
     sound(root)
 
 
@@ -282,7 +282,7 @@ def test_a_damaged_index_is_noticed_between_two_writes(vault: Vault, root: Path)
     sound(root)
     (root / ".git/index").write_bytes(b"DIRC" + bytes(60))
     (root / "mine.md").write_text("x")
-    assert len(vault.commit_edits()) == 1
+    assert len(vault.edits.commit()) == 1
     sound(root)
 
 
@@ -291,7 +291,7 @@ def test_a_damaged_index_heals_while_nobody_writes(vault: Vault, root: Path, dam
     """As an owner sees it: the vault stays open, and what libgit2 read before still ends in the
     same bytes."""
     put(vault)
-    vault.commit_edits()
+    vault.edits.commit()
     index = root / ".git/index"
     raw = bytearray(index.read_bytes())
     if damage == "gone":
@@ -299,7 +299,7 @@ def test_a_damaged_index_heals_while_nobody_writes(vault: Vault, root: Path, dam
     else:
         raw[20:60] = b"\xff" * 40
         index.write_bytes(raw if damage == "middle" else raw[:70])
-    assert vault.flush_index()
+    assert vault.gate.flush()
     sound(root)
 
 
@@ -364,27 +364,27 @@ def test_a_lost_holder_name_is_no_obstacle(vault: Vault, root: Path) -> None:
 def test_problems_are_found_and_the_safe_ones_fixed(vault: Vault, root: Path) -> None:
     put(vault, 1)
     put(vault, 2)
-    assert vault.problems() == []
+    assert vault.health.problems() == []
     (root / ".git/index.lock").write_text("")
     (root / ".git/config.lock").write_text("")
     for name in ("index.lock", "config.lock"):
         os.utime(root / ".git" / name, (time.time() - 5,) * 2)
-    (found,) = vault.problems()
+    (found,) = vault.health.problems()
     assert (found.kind, found.fixable) == ("unfinished", True)
-    assert vault.fix(found)
-    assert vault.problems() == []
+    assert vault.health.fix(found)
+    assert vault.health.problems() == []
     for name in ("Twin.md", "twin.md"):
         (root / name).write_text(name)
-    vault.commit_edits()
-    (found,) = vault.problems()
-    assert (found.kind, vault.fix(found)) == ("twins", "")
+    vault.edits.commit()
+    (found,) = vault.health.problems()
+    assert (found.kind, vault.health.fix(found)) == ("twins", "")
     git(root, "reset", "-q", "--hard", "HEAD~1")
-    assert [p.kind for p in vault.problems()] == ["rewritten"]
+    assert [p.kind for p in vault.health.problems()] == ["rewritten"]
     oid = vault.listing()[path_of(1)]
     place = root / ".git/objects" / oid[:2] / oid[2:]
     place.unlink()
-    assert "damage" in [p.kind for p in reopen(root).problems()]
+    assert "damage" in [p.kind for p in reopen(root).health.problems()]
 
 
 def test_a_new_vault_has_no_problems(vault: Vault) -> None:
-    assert vault.problems() == []
+    assert vault.health.problems() == []

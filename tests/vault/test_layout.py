@@ -142,7 +142,7 @@ def test_ids_found_in_adopted_notes_are_named(tmp_path: Path) -> None:
     (tmp_path / "v").mkdir()
     (tmp_path / "v/x.md").write_bytes(note(7))
     create_here(tmp_path / "v")
-    assert reopen(tmp_path / "v").log(memory=f"{7:012d}")[0].op == "adopt"
+    assert reopen(tmp_path / "v").log.entries(memory=f"{7:012d}")[0].op == "adopt"
 
 
 def test_a_large_folder_is_stored_in_portions(
@@ -296,6 +296,6 @@ def test_git_attributes_keep_bytes_as_they_are(tmp_path: Path) -> None:
     vault: Vault = reopen(create(tmp_path / "v").root)
     git(vault.root, "config", "core.autocrlf", "true")
     (vault.root / "x.md").write_bytes(b"a\r\nb\n")
-    vault.commit_edits()
+    vault.edits.commit()
     assert vault.repo.data(vault.listing()["x.md"]) == b"a\r\nb\n"
     sound(vault.root)

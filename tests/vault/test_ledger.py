@@ -7,21 +7,30 @@ import os
 import re
 import socket
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from oneiro_vault.errors import DiskProblem
 from oneiro_vault.vault import ledger
+from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.ledger import Ledger, decode, encode, make, moment, once
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import digest
 from oneiro_vault.vault.write import disk
+from tests.vault.support import git
+
+
+def ledger_of(state: Path, root: Path) -> Ledger:
+    """The ledger that keeps its state there, of a vault with this root."""
+    git(root.parent, "init", "-q", str(root))
+    return Ledger(Repo(root), state, time.time)
 
 
 @pytest.fixture
 def book(tmp_path: Path) -> Ledger:
-    return Ledger(tmp_path / "state", tmp_path)
+    return ledger_of(tmp_path / "state", tmp_path)
 
 
 def test_moments_are_rfc_3339_at_any_clock() -> None:
@@ -46,7 +55,7 @@ def test_a_torn_last_line_swallows_nothing(book: Ledger, tmp_path: Path) -> None
 
 
 def test_a_full_disk_leaves_whole_lines(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    vault.use("1", "use")
+    vault.ledger.use("1", "use")
 
     def full(fd: int, data: bytes) -> None:
         os.write(fd, data[:5])
@@ -54,10 +63,10 @@ def test_a_full_disk_leaves_whole_lines(vault: Vault, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(disk, "write_all", full)
     with pytest.raises(DiskProblem, match="full"):
-        vault.use("2", "use")
+        vault.ledger.use("2", "use")
     monkeypatch.undo()
-    vault.use("3", "use")
-    assert [event["id"] for event in vault.events()] == ["1", "3"]
+    vault.ledger.use("3", "use")
+    assert [event["id"] for event in vault.ledger.events()] == ["1", "3"]
 
 
 def test_taking_is_once_and_survives_until_taken(book: Ledger) -> None:
@@ -109,16 +118,16 @@ def test_appending_while_folding_loses_nothing(book: Ledger) -> None:
 
 
 def test_the_device_keeps_its_name_until_the_vault_is_copied(tmp_path: Path) -> None:
-    first = Ledger(tmp_path / "s", tmp_path / "a").device
-    assert Ledger(tmp_path / "s", tmp_path / "a").device == first
-    assert Ledger(tmp_path / "s", tmp_path / "copy").device != first
+    first = ledger_of(tmp_path / "s", tmp_path / "a").device
+    assert ledger_of(tmp_path / "s", tmp_path / "a").device == first
+    assert ledger_of(tmp_path / "s", tmp_path / "copy").device != first
     for damage in (b"", b"{", b"[]", b'{"device": "../x", "root": "r"}'):
         (tmp_path / "s/device").write_bytes(damage)
-        assert re.fullmatch(r"[a-z0-9-]+", Ledger(tmp_path / "s", tmp_path / "r").device)
+        assert re.fullmatch(r"[a-z0-9-]+", ledger_of(tmp_path / "s", tmp_path / "r").device)
     (tmp_path / "s/device").write_text(
         json.dumps({"device": "../x", "root": str(tmp_path / "r"), "machine": ledger._machine()})
     )
-    assert ".." not in Ledger(tmp_path / "s", tmp_path / "r").device
+    assert ".." not in ledger_of(tmp_path / "s", tmp_path / "r").device
 
 
 def test_a_machine_without_an_id_goes_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

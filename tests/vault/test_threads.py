@@ -27,7 +27,7 @@ def test_reading_watching_and_writing_at_once(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"note {number}\n")
     vault = Vault.open(root, quiet=0.0, reserve=0, lazy_index=True)
-    vault.commit_edits()
+    vault.edits.commit()
     end, failed = time.monotonic() + 4.0, list[BaseException]()
 
     def again(work: Callable[[], object]) -> Callable[[], None]:
@@ -49,12 +49,12 @@ def test_reading_watching_and_writing_at_once(tmp_path: Path) -> None:
         )
 
     works: list[Callable[[], object]] = [
-        vault.look,
+        vault.edits.look,
         vault.listing,
-        lambda: list(vault.events()),
+        lambda: list(vault.ledger.events()),
         write,
-        vault.flush_index,
-        lambda: vault.changed_between("", vault.head()),
+        vault.gate.flush,
+        lambda: vault.repo.difference("", vault.head()),
     ]
     threads = [threading.Thread(target=again(work), daemon=True) for work in works]
     for thread in threads:
@@ -64,4 +64,4 @@ def test_reading_watching_and_writing_at_once(tmp_path: Path) -> None:
     assert not any(thread.is_alive() for thread in threads), "a thread waits for ever"
     assert failed == []
     vault.close()
-    assert vault.look().ready == {}
+    assert vault.edits.look().ready == {}

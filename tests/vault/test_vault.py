@@ -306,7 +306,7 @@ def test_the_middle_of_something_is_refused_and_left_alone(
     (root / "mine.md").write_text("x")
     if state is not _unmerged:  # its other files are not in anybody's way
         with pytest.raises(RepositoryBusy):
-            vault.commit_edits()
+            vault.edits.commit()
     (root / "mine.md").unlink()
     assert before == (
         git(root, "status", "--porcelain=v2", "--branch"),
@@ -328,7 +328,7 @@ def test_a_foreign_git_environment_is_ignored(
     monkeypatch.setenv("GIT_OBJECT_DIRECTORY", str(other / "objects"))
     fresh = reopen(root)
     put(fresh, 2)
-    assert [entry.title for entry in fresh.log()] == ["Note 2", "Note 1"]
+    assert [entry.title for entry in fresh.log.entries()] == ["Note 2", "Note 1"]
     monkeypatch.undo()
     sound(root)
     assert not (other / "index").exists()
@@ -410,9 +410,9 @@ def test_changed_between_two_tips(vault: Vault) -> None:
     first = vault.head()
     put(vault, 2)
     put(vault, 1, "new")
-    assert vault.changed_between(first, vault.head()) == [path_of(1), path_of(2)]
-    assert vault.changed_between("", first) == [path_of(1)]
-    assert vault.changed_between(first, "") == [path_of(1)]
+    assert sorted(vault.repo.difference(first, vault.head())) == [path_of(1), path_of(2)]
+    assert sorted(vault.repo.difference("", first)) == [path_of(1)]
+    assert sorted(vault.repo.difference(first, "")) == [path_of(1)]
 
 
 def test_a_lock_of_another_process_is_waited_for_and_named(vault: Vault, root: Path) -> None:
@@ -434,7 +434,7 @@ def test_a_lock_of_another_process_is_waited_for_and_named(vault: Vault, root: P
         with pytest.raises(LockTimeout, match=f"process {holder.pid}"):
             put(reopen(root, wait=0.3), 1)
         assert time.monotonic() - started < patient(5)
-        assert reopen(root, wait=0.1).flush_index() is True
+        assert reopen(root, wait=0.1).gate.flush() is True
         holder.send_signal(signal.SIGSTOP)
         with pytest.raises(
             LockTimeout, match=f"process {holder.pid} has the write lock and is stopped"
@@ -473,7 +473,7 @@ def test_too_little_space_is_refused_before_anything_happens(root: Path) -> None
     vault = reopen(root, reserve=1 << 60)
     with pytest.raises(DiskProblem, match="free"):
         put(vault)
-    assert [p.kind for p in vault.problems()] == ["space"]
+    assert [p.kind for p in vault.health.problems()] == ["space"]
 
 
 def test_removing_most_notes_at_once_is_stopped(vault: Vault) -> None:
@@ -495,7 +495,7 @@ def test_any_clock_makes_a_sound_commit(root: Path, clock: float) -> None:
     make(root)
     vault = Vault.open(root, clock=lambda: clock, quiet=0.0, reserve=0)
     put(vault)
-    vault.use("0" * 12, "use")
+    vault.ledger.use("0" * 12, "use")
     put(vault, 1)
     sound(root)
 
@@ -507,9 +507,9 @@ def test_a_lazy_index_is_settled_later_and_survives_a_person_looking(root: Path)
         put(vault, number)
     put(vault, 1, "again")
     assert git(root, "ls-files") == ""
-    assert vault.commit_edits() == []
-    assert vault.flush_index()
-    assert vault.flush_index()
+    assert vault.edits.commit() == []
+    assert vault.gate.flush()
+    assert vault.gate.flush()
     sound(root)
     put(vault, 4)
     vault.close()
@@ -522,15 +522,15 @@ def test_what_a_lagging_index_swallowed_comes_back(root: Path) -> None:
     make(root)
     vault = reopen(root, lazy_index=True)
     put(vault)
-    vault.flush_index()
+    vault.gate.flush()
     put(vault, 1)
     (root / "mine.md").write_text("mine")
     git(root, "add", "mine.md")
     git(root, "commit", "-qm", "by hand")
     assert path_of(1) not in git(root, "ls-files")
-    vault.flush_index()
-    vault.commit_edits()
-    vault.flush_index()
+    vault.gate.flush()
+    vault.edits.commit()
+    vault.gate.flush()
     assert vault.repo.data(vault.listing()[path_of(1)]) == note(1)
     sound(root)
 
@@ -543,15 +543,15 @@ def test_forget_leaves_a_tombstone_and_restore_brings_the_bytes_back(
     receipt = vault.forget(memory, path_of(7), digest(data), "user", "no longer true")
     assert receipt.removed == (path_of(7),)
     assert not (root / path_of(7)).exists()
-    (event,) = vault.events()
+    (event,) = vault.ledger.events()
     assert (event["e"], event["id"], event["sha256"]) == ("tombstone", memory, digest(data))
     assert "hello" not in git(root, "show", f"HEAD:{vault.ledger.file(time.time())}")
-    assert vault.log(1)[0].reason == "no longer true"
+    assert vault.log.entries(1)[0].reason == "no longer true"
     sound(root)
     back = vault.restore("0000")
     assert back.written == {path_of(7): digest(data)}
     assert (root / path_of(7)).read_bytes() == data
-    assert [event["e"] for event in vault.events()] == ["tombstone", "restore"]
+    assert [event["e"] for event in vault.ledger.events()] == ["tombstone", "restore"]
     sound(root)
     with pytest.raises(NotFound, match="not forgotten"):
         vault.restore(memory)
@@ -576,7 +576,7 @@ def test_a_note_the_person_deleted_can_be_restored(vault: Vault, root: Path) -> 
     put(vault, 1)
     data = put(vault, 2)
     (root / path_of(2)).unlink()
-    (receipt,) = vault.commit_edits()
+    (receipt,) = vault.edits.commit()
     assert receipt.removed == (path_of(2),)
     vault.restore(f"{2:012d}")
     assert (root / path_of(2)).read_bytes() == data
@@ -625,19 +625,19 @@ def test_an_id_taken_out_of_its_note_by_hand_is_not_forgotten(vault: Vault, root
 
 
 def test_counting_and_stamps(vault: Vault) -> None:
-    assert (vault.commits(), vault.repo.ahead("", "")) == (0, 0)
+    assert (vault.log.count(), vault.repo.ahead("", "")) == (0, 0)
     put(vault, 1)
-    first, stamp = vault.head(), vault.ledger_stamp()
+    first, stamp = vault.head(), vault.ledger.stamp()
     put(vault, 2)
-    assert vault.commits() == 2
+    assert vault.log.count() == 2
     assert vault.repo.ahead(first, vault.head()) == 1
     assert vault.repo.ahead("1" * 40, vault.head()) == 0
-    assert vault.ledger_stamp() == stamp
-    vault.use("1", "use")
-    assert vault.ledger_stamp() != stamp
-    waiting = vault.ledger_stamp()
+    assert vault.ledger.stamp() == stamp
+    vault.ledger.use("1", "use")
+    assert vault.ledger.stamp() != stamp
+    waiting = vault.ledger.stamp()
     vault.fold()
-    assert vault.ledger_stamp() not in (stamp, waiting)
+    assert vault.ledger.stamp() not in (stamp, waiting)
 
 
 def test_the_index_waits_for_the_lock_and_for_other_processes(root: Path) -> None:
@@ -645,7 +645,7 @@ def test_the_index_waits_for_the_lock_and_for_other_processes(root: Path) -> Non
     vault = reopen(root, lazy_index=True, wait=0.2)
     put(vault, 1)
     with reopen(root).gate.locked():
-        assert vault.flush_index() is False
+        assert vault.gate.flush() is False
     put(reopen(root), 2)
     put(vault, 3)
     assert (
@@ -656,7 +656,7 @@ def test_the_index_waits_for_the_lock_and_for_other_processes(root: Path) -> Non
         ).returncode
         == 0
     )
-    assert vault.flush_index() is True
+    assert vault.gate.flush() is True
     sound(root)
 
 
@@ -676,7 +676,7 @@ def test_undo_and_undo_of_undo(vault: Vault, root: Path) -> None:
     put(vault, 1, "second")
     undone = vault.undo(vault.head())
     assert (root / path_of(1)).read_bytes() == first
-    assert vault.log(1)[0].op == "restore"
+    assert vault.log.entries(1)[0].op == "restore"
     vault.undo(undone.commit[:10])
     assert (root / path_of(1)).read_bytes() == note(1, "second")
     sound(root)
@@ -689,7 +689,7 @@ def test_undo_of_remember_forgets_and_of_forget_restores(vault: Vault, root: Pat
     assert not (root / path_of(2)).exists()
     vault.undo("HEAD")
     assert (root / path_of(2)).read_bytes() == data
-    assert [event["e"] for event in vault.events()] == ["tombstone", "restore"]
+    assert [event["e"] for event in vault.ledger.events()] == ["tombstone", "restore"]
     sound(root)
 
 
@@ -702,7 +702,7 @@ def test_undo_of_a_persons_commit_and_of_a_move(vault: Vault, root: Path) -> Non
     vault.undo(vault.head())
     assert (root / path_of()).exists()
     assert not (root / "moved.md").exists()
-    assert [event["e"] for event in vault.events()] == ["restore"]
+    assert [event["e"] for event in vault.ledger.events()] == ["restore"]
     sound(root)
 
 
@@ -732,7 +732,7 @@ def test_undo_refuses_what_it_would_lose(vault: Vault, root: Path) -> None:
     git(root, "commit", "-qm", "side")
     side = git(root, "rev-parse", "HEAD").strip()
     git(root, "switch", "-q", "main")
-    for action in (vault.undo, vault.show):
+    for action in (vault.undo, vault.log.show):
         with pytest.raises(NotFound):
             action(side)
     git(root, "merge", "-q", "--no-edit", "side")
@@ -742,25 +742,25 @@ def test_undo_refuses_what_it_would_lose(vault: Vault, root: Path) -> None:
 
 def test_show_a_commit(vault: Vault) -> None:
     put(vault, 3)
-    entry = vault.show("HEAD")
+    entry = vault.log.show("HEAD")
     assert (entry.op, entry.paths, entry.memories) == ("remember", (path_of(3),), (f"{3:012d}",))
 
 
 def test_events_wait_and_ride_along_once(vault: Vault, root: Path) -> None:
     put(vault, 1)
-    vault.use("a" * 12, "use", query="tea")
+    vault.ledger.use("a" * 12, "use", query="tea")
     assert git(root, "status", "--porcelain") == ""
-    assert [event["query"] for event in vault.events()] == ["tea"]
-    assert vault.log(1)[0].op == "remember"
+    assert [event["query"] for event in vault.ledger.events()] == ["tea"]
+    assert vault.log.entries(1)[0].op == "remember"
     put(vault, 2)
-    vault.use("b" * 12, "use")
+    vault.ledger.use("b" * 12, "use")
     put(vault, 3)
-    assert [event["id"] for event in vault.events()] == ["a" * 12, "b" * 12]
-    assert [event["id"] for event in reopen(root).events()] == ["a" * 12, "b" * 12]
+    assert [event["id"] for event in vault.ledger.events()] == ["a" * 12, "b" * 12]
+    assert [event["id"] for event in reopen(root).ledger.events()] == ["a" * 12, "b" * 12]
     assert vault.fold().commit == ""
-    vault.use("c" * 12, "use")
+    vault.ledger.use("c" * 12, "use")
     assert vault.fold().commit
-    assert vault.log(1)[0].op == "ledger"
+    assert vault.log.entries(1)[0].op == "ledger"
     lines = git(root, "show", f"HEAD:{vault.ledger.file(time.time())}").splitlines()
     assert len(lines) == 3
     sound(root)
@@ -775,9 +775,9 @@ def test_a_ledger_whose_last_line_is_torn_is_continued_on_a_new_line(
     (root / name).write_text('{"e": "use", "torn')
     git(root, "add", "-A")
     git(root, "commit", "-qm", "torn")
-    vault.use("a" * 12, "use")
+    vault.ledger.use("a" * 12, "use")
     vault.fold()
-    assert [event["id"] for event in vault.events()] == ["a" * 12]
+    assert [event["id"] for event in vault.ledger.events()] == ["a" * 12]
 
 
 def test_other_programs_moving_the_branch_are_followed(vault: Vault, root: Path) -> None:
@@ -802,7 +802,7 @@ def test_other_programs_moving_the_branch_are_followed(vault: Vault, root: Path)
     ]
     (root / path_of(1)).write_bytes(note(1, "mine"))
     moves.clear()
-    vault.commit_edits()
+    vault.edits.commit()
     assert git(root, "log", "--format=%s").splitlines()[:3] == [
         "edit: Note 1",
         "human 1",
@@ -812,7 +812,7 @@ def test_other_programs_moving_the_branch_are_followed(vault: Vault, root: Path)
     with pytest.raises(LockTimeout, match="keeps moving"):
         put(vault, 3)
     vault.repo.move = real  # type: ignore[method-assign]  # one step is chosen, the rest is real
-    assert reopen(root).log(1)[0].title == "Note 1"
+    assert reopen(root).log.entries(1)[0].title == "Note 1"
     sound(root)
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.tree_diff import below
 from oneiro_vault.errors import NotFound, OneiroError
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.care.check import faults
-from oneiro_vault.operations.runtime import House, new_id, quiet
+from oneiro_vault.operations.runtime import House, new_id
 from oneiro_vault.vault.change import Change, Operation, Write
 
 MISSING, UNREADABLE, KNOWN, SECRET = "missing", "unreadable", "known", "secret"
@@ -26,7 +26,7 @@ def adopt(
     """Give notes without an id one (and a type, and their date when it is known). `paths` are notes
     or folders; none means all. What cannot be adopted is in `skipped` with a `code`. Raises
     NotFound when there is nothing at any path."""
-    house.reconcile(progress)
+    house.indexing.reconcile(progress)
     wanted = [
         path.strip().removeprefix("./").rstrip("/")
         for path in paths
@@ -92,7 +92,7 @@ def _adopted(
     if row.id:
         return (f"already has the id {row.id}", KNOWN) if asked else None
     data = house.vault.read(row.path)
-    if what := house.vault.held(row.path, data):
+    if what := house.vault.edits.held(row.path, data):
         return f"it holds what looks like {what}", SECRET
     changes.append(
         Write(row.path, _with_id(house, row, data, ident := new_id()), sha256(data).hexdigest())
@@ -127,5 +127,5 @@ def _commit(
     title = adopted[0]["path"] if len(adopted) == 1 else f"{len(adopted)} notes"
     operation = Operation("adopt", title, actor, tuple(entry["id"] for entry in adopted))
     receipt = house.vault.apply(changes, operation, progress=progress)
-    house.refresh(receipt.written)
+    house.indexing.refresh(receipt.written)
     return receipt.commit

@@ -9,7 +9,7 @@ from difflib import unified_diff
 from typing import Final
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import fields, yaml_block
 from oneiro_vault.core.frontmatter.salvage import BROKEN, Fault, fault, mended
@@ -22,7 +22,7 @@ from oneiro_vault.errors import OneiroError, UnreadableNote, few, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.care import synchronize
 from oneiro_vault.operations.remember import drafts, images
-from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.operations.runtime import House
 from oneiro_vault.settings.definitions import HINT
 from oneiro_vault.vault.history.undo import REPORTS
 from oneiro_vault.vault.secrets.secret_scan import quoted, told
@@ -31,9 +31,11 @@ from oneiro_vault.vault.worktree.edits import has_markers
 
 def check(house: House, progress: Progress = quiet) -> answers.Checked:
     """Lint the notes; changes nothing. `level`: error, warning or info."""
-    house.reconcile(progress)
+    house.indexing.reconcile(progress)
     rows = house.index.list(limit=10_000_000)
-    problems = [problem("", "settings", "error", str(error), error.hint) for error in house.wrong]
+    problems = [
+        problem("", "settings", "error", str(error), error.hint) for error in house.settings.wrong
+    ]
     problems += [
         problem("", "settings", "warning", text, hint) for text, hint in house.settings.idle()
     ]
@@ -53,7 +55,7 @@ def check(house: House, progress: Progress = quiet) -> answers.Checked:
     ]
     problems += [
         problem(path, code, "error" if code == "attachment-damaged" else "warning", message)
-        for path, code, message in images.problems(house, progress)
+        for path, code, message in images.problems(house.vault, house.index, progress)
     ]
     ordered = sorted(problems, key=lambda p: (p["path"], p["code"], p["line"] or 0))
     return {"schema": 1, "problems": ordered, "notes": len(rows)}
@@ -97,7 +99,7 @@ def _shapes(house: House, rows: Sequence[Row]) -> Iterator[answers.Problem]:
 
 def _values(house: House, row: Row) -> Mapping[str, object]:
     try:
-        return house.load(row)[1].extra
+        return house.indexing.load(row)[1].extra
     except OneiroError:
         return {}
 
@@ -120,7 +122,7 @@ def _twins(rows: Sequence[Row]) -> Iterator[answers.Problem]:
 
 
 def _nowhere(house: House, rows: Sequence[Row]) -> Iterator[answers.Problem]:
-    known = {row.handle for row in rows} | house.forgotten().keys()
+    known = {row.handle for row in rows} | house.uses.forgotten().keys()
     for row in rows:
         for key in ("derived_from", "supersedes", "superseded_by"):
             named = getattr(row, key)
@@ -371,7 +373,7 @@ def mend(house: House, yes: bool = False) -> answers.Mended:
     """Quote the values that are no YAML without quotes, where that alone makes a note readable;
     without `yes` nothing is changed. `left`: what only a person can mend. Raises RepositoryBusy
     before anything is written."""
-    house.converge()
+    house.indexing.converge()
     whole = {path: (data, mended(data)) for path, data, _ in faults(house)}
     plain = {path: (old, new) for path, (old, new) in whole.items() if new is not None}
     if yes and plain:
@@ -380,11 +382,11 @@ def mend(house: House, yes: bool = False) -> answers.Mended:
             path: (old, new) for path, (old, new) in plain.items() if _put(house, path, old, new)
         }
         receipts = (
-            house.vault.commit_edits(list(plain), quiet=0.0)
+            house.vault.edits.commit(list(plain), quiet=0.0)
             if house.settings["edits.commit"]
             else []
         )
-        house.refresh(list(plain))
+        house.indexing.refresh(list(plain))
     else:
         receipts = []
     return {

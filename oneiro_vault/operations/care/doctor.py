@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Final
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.capture import prompt_counts
 from oneiro_vault.core.tree_diff import Stat, blob_id
 from oneiro_vault.errors import Brake, GitProblem, OneiroError, UnsafePath, few
@@ -21,9 +21,8 @@ from oneiro_vault.index.base import Problem as IndexProblem
 from oneiro_vault.operations.care import synchronize
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.remember import images, store_captures
-from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.health.problems import Problem as VaultProblem
-from oneiro_vault.vault.health.problems import find
 from oneiro_vault.vault.worktree.attachments import named_in
 
 
@@ -77,12 +76,12 @@ def reindex(
     some notes."""
     started = time.monotonic()
     if missing:
-        house.reconcile(progress)
+        house.indexing.reconcile(progress)
         house.index.settle(progress)
     else:
         if not force:
             _spare(house, progress)
-        house.rebuild(progress)
+        house.indexing.rebuild(progress)
     state = house.index.status()
     return {
         "schema": 1,
@@ -97,13 +96,14 @@ def _spare(house: House, progress: Progress) -> None:
     """Raise Brake for notes that a new index would not hold."""
     if not house.index.count():
         return
-    house.reconcile(progress)
+    house.indexing.reconcile(progress)
     broken = [
         row
         for path, _ in house.index.unreadable()
         if (row := house.index.by_path(path)) is not None
     ]
-    lost = sorted({*house.held, *(row.path for row in broken if not _committed(house, row.blob))})
+    gone = {row.path for row in broken if not _committed(house, row.blob)}
+    lost = sorted(gone | house.indexing.held)
     if lost:
         which = few(lost)
         raise Brake(
@@ -129,7 +129,8 @@ def doctor(
     today's."""
     mender = _Mender(house, progress) if fix else None
     harm = [
-        mender(_vault_problem(p), p) if mender else _vault_problem(p) for p in house.vault.damaged()
+        mender(_vault_problem(p), p) if mender else _vault_problem(p)
+        for p in house.vault.health.damaged()
     ]
     try:
         found = _findings(house, progress)
@@ -155,15 +156,15 @@ def doctor(
 def _findings(
     house: House, progress: Progress
 ) -> list[tuple[answers.Finding, VaultProblem | IndexProblem | None]]:
-    house.reconcile(progress)
+    house.indexing.reconcile(progress)
     with suppress(OneiroError):  # what stands in the way is listed below
-        house.await_model(progress)
+        house.vectors.await_model(progress)
     house.index.open_vectors()
     found: list[tuple[answers.Finding, VaultProblem | IndexProblem | None]] = []
-    of_vault = find(house.vault)
-    if house.braked and not any(p.kind == "brake" for p in of_vault):
-        back = house.vault.look().way_back()
-        found.append((_problem("brake", "error", house.braked, back), None))
+    of_vault = house.vault.health.undamaged()
+    if house.indexing.braked and not any(p.kind == "brake" for p in of_vault):
+        back = house.vault.edits.look().way_back()
+        found.append((_problem("brake", "error", house.indexing.braked, back), None))
     listed = {path for path, _ in house.index.unreadable()}  # told once, by the index
     found += [
         (_vault_problem(p), p) for p in of_vault if p.kind != "unreadable" or p.path not in listed
@@ -172,7 +173,7 @@ def _findings(
     found += [
         (_index_problem(p), p)
         for p in house.index.check(_on_disk(house, progress, mentioned))
-        if p.path not in house.held
+        if p.path not in house.indexing.held
     ]
     found += [(p, None) for p in _pictures(house, mentioned, progress)]
     found += [
@@ -183,7 +184,7 @@ def _findings(
 
 
 def _pictures(house: House, mentioned: set[str], progress: Progress) -> Iterator[answers.Finding]:
-    for path, code, message in images.problems(house, progress):
+    for path, code, message in images.problems(house.vault, house.index, progress):
         damaged = code == "attachment-damaged"
         yield _problem(
             code,
@@ -191,7 +192,7 @@ def _pictures(house: House, mentioned: set[str], progress: Progress) -> Iterator
             message if damaged else f"{path}: {message}",
             _PICTURES[code],
         )
-    for path in images.unused(house, mentioned):
+    for path in images.unused(house.vault, mentioned):
         yield _problem(
             "attachment-unused",
             "info",
@@ -250,7 +251,7 @@ class _Mender:
     def _rebuilt(self) -> OneiroError | None:
         try:
             _spare(self._house, self._progress)
-            self._house.rebuild(self._progress)
+            self._house.indexing.rebuild(self._progress)
         except OneiroError as error:
             return error
         return None
@@ -264,7 +265,7 @@ class _Mender:
             if isinstance(problem, IndexProblem):
                 if self._rebuilt is not None:
                     raise self._rebuilt
-            elif not self._house.vault.fix(problem):
+            elif not self._house.vault.health.fix(problem):
                 return shown
         except OneiroError as error:
             return {**shown, "message": f"{shown['message']} (could not be mended: {error})"}
@@ -272,24 +273,21 @@ class _Mender:
 
 
 def _machine(house: House) -> list[answers.Finding]:
-    found = [_problem("settings", "error", str(error), error.hint) for error in house.wrong]
-    found += [_problem("settings", "info", *former) for former in house.settings.idle()]
+    settings = house.settings
+    found = [_problem("settings", "error", str(one), one.hint) for one in settings.wrong]
+    found += [_problem("settings", "info", *former) for former in settings.idle()]
     found += [_problem("loosened", "warning", text) for text in synchronize.loosened(house.root)]
-    if house.watching.startswith("polling"):
+    if house.indexing.watching.startswith("polling"):
         found.append(
             _problem(
                 "watch-polling",
                 "info",
-                f"changes are found by {house.watching}",
+                f"changes are found by {house.indexing.watching}",
                 "Raise fs.inotify.max_user_watches to be faster.",
             )
         )
-    if house.embedder.problem:
-        found.append(
-            _problem(
-                "embedder", "warning", str(house.embedder.problem), house.embedder.problem.hint
-            )
-        )
+    if problem := house.vectors.embedder.problem:
+        found.append(_problem("embedder", "warning", str(problem), problem.hint))
     if unknown := recall_show.unknown(house):
         found.append(_problem("language", "info", *unknown))
     return [*found, *_faults(versions())]
@@ -332,7 +330,7 @@ def versions() -> dict[str, str]:
 
 def embed(house: House, progress: Progress = quiet) -> answers.Embedded:
     """Compute every vector that is still missing, now."""
-    house.converge()
+    house.indexing.converge()
     house.index.open_vectors()
     done = house.index.embed(progress)
     return {"schema": 1, "embedded": done, "pending": house.index.status()["pending"]}
@@ -342,15 +340,15 @@ def watch(house: House, progress: Progress = quiet, seconds: float | None = None
     """Report `IDX <path> <sha256>` and `DEL <path>` through `progress`, until `seconds` are
     over."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-    house.listeners.append(lines.put)
+    house.indexing.listeners.append(lines.put)
     end = time.monotonic() + seconds if seconds is not None else None
     try:
         while end is None or time.monotonic() < end:
-            house.converge()
+            house.indexing.converge()
             try:
                 progress(lines.get(timeout=0.1), 0, 0)
             except queue.Empty:
                 progress("", 0, 0)
     finally:
-        house.listeners.remove(lines.put)
+        house.indexing.listeners.remove(lines.put)
     return {"schema": 1}

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.errors import NotFound, OneiroError
 from oneiro_vault.operations.dream.vault_snapshot import NAMES
 from oneiro_vault.operations.read import orient
 from oneiro_vault.operations.remember import images
-from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Remove
 from oneiro_vault.vault.purge import denylist, rewrite
@@ -146,7 +146,7 @@ def look(house: House, ids: Sequence[str] = (), matching: str = "") -> Purge:
 
 
 def _traced(house: House, ids: Sequence[str], matching: str) -> Trace:
-    tracer = Tracer(house.vault)
+    tracer = Tracer(house.vault.repo, house.vault.files)
     return (
         tracer.of_text(checked(matching))
         if matching
@@ -204,11 +204,11 @@ def _derive(house: House, progress: Progress) -> None:
             (folder / name).unlink(missing_ok=True)
         for name in (images.FOLDER, "logs"):
             shutil.rmtree(folder / name, ignore_errors=True)
-    house.questions.clear()
+    house.uses.forget_questions()
     house.index.refresh(None, progress, force=True)
     with suppress(OneiroError):  # without a model, vectors are made later
         house.index.scrub()
-    house.reconcile(progress)
+    house.indexing.reconcile(progress)
     with suppress(OSError, OneiroError):
         for one in orient.PUBLISHED:
             one.publish(house)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 import filelock
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.errors import LockTimeout, OneiroError, Unreachable
-from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.operations.runtime import House
 from oneiro_vault.settings.definitions import HINT, load
 from oneiro_vault.vault.git import network
 from oneiro_vault.vault.git.staging_area import NEW
@@ -62,8 +62,8 @@ def _alone(house: House) -> Iterator[None]:
 def _keep_edits(house: House, rest: float | None) -> int:
     """How many commits that were. Raises LockTimeout while git is at work."""
     house.vault.gate.rest()
-    keeps = house.settings["edits.commit"] and not house.wrong
-    edits = house.vault.commit_edits(quiet=rest) if keeps else []
+    keeps = house.settings["edits.commit"] and not house.settings.wrong
+    edits = house.vault.edits.commit(quiet=rest) if keeps else []
     house.vault.fold()
     return len(edits)
 
@@ -95,7 +95,7 @@ def _answer(house: House, answer: answers.Synced, yes: bool, progress: Progress)
         if not offline:
             raise
         if meeting is not None and meeting.done.tries:
-            house.converge()
+            house.indexing.converge()
             _ran(answer, meeting.done)
             answer["actions"] = [one for one in answer["actions"] if one["action"] != "send"]
         answer["offline"], answer["last"] = str(error), _when(before.at)
@@ -103,18 +103,18 @@ def _answer(house: House, answer: answers.Synced, yes: bool, progress: Progress)
     if not dry_run:
         before = before.done(name, house.clock())
         network.note_sync(house.vault.folder, before)
-        house.converge()
+        house.indexing.converge()
         with suppress(OneiroError):  # a branch of proposals that somebody merged has done its work
             from oneiro_vault.operations.review import tidy
 
-            tidy(house)
+            tidy(house.indexing)
     answer["stays"], answer["loosened"] = _stays(house), loosened(house.root)
     answer["last"] = _when(before.at)
     return answer
 
 
 def _stays(house: House) -> list[answers.Refused]:
-    look = house.vault.look(quiet=0.0)
+    look = house.vault.edits.look(quiet=0.0)
     found = {one.path: one.reason for one in look.refused} | look.held()
     found |= {path: conflict(house.vault.files, path) for path in look.conflicted}
     found |= dict.fromkeys(look.staged, "its changes are staged, not committed")
@@ -146,7 +146,7 @@ def _ran(answer: answers.Synced, done: Done) -> None:
 def _looked(answer: answers.Synced, house: House, met: Meeting) -> None:
     answer["actions"] = [_action(one) for one in met.plan.actions]
     answer["late"] = [_late(one) for one in met.late]
-    answer["edits"] = len(house.vault.look(quiet=0.0).ready)
+    answer["edits"] = len(house.vault.edits.look(quiet=0.0).ready)
 
 
 def _action(one: Action) -> answers.SyncAction:

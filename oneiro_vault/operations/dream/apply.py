@@ -13,10 +13,12 @@ from oneiro_vault.mind.base import NOW, Decision, New, Set, Snapshot
 from oneiro_vault.mind.report import Done
 from oneiro_vault.operations.dream.run_lease import Lease
 from oneiro_vault.operations.dream.vault_snapshot import Picture
+from oneiro_vault.operations.indexing import Indexing
 from oneiro_vault.operations.remember.drafts import Names, title_of
-from oneiro_vault.operations.runtime import House, new_id
+from oneiro_vault.operations.runtime import new_id
 from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.history.proposal_branches import Branch, Check
+from oneiro_vault.vault.vault import Vault
 
 _KEPT: Final = "What was decided before it is committed."
 _REMADE: Final = ("id", "source")
@@ -24,9 +26,10 @@ _REMADE: Final = ("id", "source")
 
 
 def apply(
-    house: House,
+    indexing: Indexing,
     picture: Picture,
     decision: Decision,
+    now: str,
     run: str,
     judge: str,
     lease: Lease,
@@ -37,8 +40,8 @@ def apply(
     Raises StaleMemory when something it rests on has changed since, LockTimeout when the lease is
     gone.
     """
-    snapshot = picture.snapshot
-    changes, made = writes(house, picture, decision)
+    snapshot, vault = picture.snapshot, indexing.vault
+    changes, made = writes(vault, picture, decision, now)
     operation = Operation(
         decision.op,
         decision.title,
@@ -54,19 +57,19 @@ def apply(
     if branch is not None:
         return Done(
             decision,
-            branch.add(changes, operation, _beside(house, picture, decision, lease, branch)),
+            branch.add(changes, operation, _beside(vault, picture, decision, lease, branch)),
             made,
         )
-    receipt = house.vault.apply(
-        changes, operation, check=lambda tip: _check(house, picture, decision, lease, tip)
+    receipt = vault.apply(
+        changes, operation, check=lambda tip: _check(vault, picture, decision, lease, tip)
     )
-    house.refresh([change.path for change in changes])
+    indexing.refresh([change.path for change in changes])
     return Done(decision, receipt.commit, made)
 
 
-def _check(house: House, picture: Picture, decision: Decision, lease: Lease, tip: str) -> None:
+def _check(vault: Vault, picture: Picture, decision: Decision, lease: Lease, tip: str) -> None:
     lease.check()
-    repo, files = house.vault.repo, house.vault.files
+    repo, files = vault.repo, vault.files
     for ident in based_on(decision):
         if ident not in picture.places:
             continue
@@ -79,15 +82,15 @@ def _check(house: House, picture: Picture, decision: Decision, lease: Lease, tip
 
 
 def _beside(
-    house: House, picture: Picture, decision: Decision, lease: Lease, branch: Branch
+    vault: Vault, picture: Picture, decision: Decision, lease: Lease, branch: Branch
 ) -> Check:
     """The same for a branch: a note is also as it was if no other proposal there changed it."""
 
     def check(tip: str, parent: str) -> None:
-        _check(house, picture, decision, lease, tip)
+        _check(vault, picture, decision, lease, tip)
         for ident in based_on(decision):
             path, blob = picture.places.get(ident, ("", ""))
-            entry = house.vault.repo.entry(parent, path) if path else None
+            entry = vault.repo.entry(parent, path) if path else None
             if path and (entry is None or entry.blob != blob):
                 raise StaleMemory(
                     f"{path} is not the same on {branch.name}: one proposal there at a time",
@@ -107,10 +110,9 @@ def based_on(decision: Decision) -> list[str]:
 
 
 def writes(
-    house: House, picture: Picture, decision: Decision
+    vault: Vault, picture: Picture, decision: Decision, now: str
 ) -> tuple[list[Write], tuple[str, ...]]:
     """(the files, ids of new memories). Raises InvalidInput for what no note can hold."""
-    now = house.now()
     fresh = {
         position: new_id() for position, edit in enumerate(decision.edits) if isinstance(edit, New)
     }
@@ -120,12 +122,12 @@ def writes(
         if isinstance(edit, New) and edit.key
     }
     changes: list[Write] = []
-    files = Names(house)
+    files = Names(vault)
     for position, edit in enumerate(decision.edits):
         if isinstance(edit, New):
             changes.append(_new(picture.snapshot, edit, fresh[position], now, names, files))
         else:
-            changes.append(_set(house, picture, edit, now, names))
+            changes.append(_set(vault, picture, edit, now, names))
     return changes, tuple(fresh.values())
 
 
@@ -183,13 +185,13 @@ def trust(snapshot: Snapshot, meta: Mapping[str, Any]) -> str:
     )
 
 
-def _set(house: House, picture: Picture, edit: Set, now: str, names: Mapping[str, str]) -> Write:
+def _set(vault: Vault, picture: Picture, edit: Set, now: str, names: Mapping[str, str]) -> Write:
     path, blob = picture.places[edit.id]
     changes = {key: _filled(value, now, names) for key, value in edit.changes.items()}
     body = edit.body if edit.body is None or edit.body.endswith("\n") else edit.body + "\n"
     if body is not None:
         changes.setdefault("timestamp", now)
-    text = yaml_block.edit(yaml_block.decode(house.vault.repo.data(blob)), changes, body=body)
+    text = yaml_block.edit(yaml_block.decode(vault.repo.data(blob)), changes, body=body)
     return Write(path, yaml_block.encode(text), picture.snapshot.notes[edit.id].sha256)
 
 

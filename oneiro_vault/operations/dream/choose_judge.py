@@ -19,8 +19,7 @@ from oneiro_vault.judges.base import Judge, Patience
 from oneiro_vault.judges.budget import Budgeted, Ceilings
 from oneiro_vault.judges.command import CommandJudge
 from oneiro_vault.judges.deferred import ChainJudge, DeferredJudge, Nobody, SamplingJudge
-from oneiro_vault.operations.remember.store_captures import waiting
-from oneiro_vault.operations.runtime import House
+from oneiro_vault.operations.runtime import Dreams
 from oneiro_vault.settings.definitions import JUDGES, Settings
 
 QUESTIONS: Final = "questions"
@@ -35,9 +34,9 @@ _TITLES: Final = {
 _KEPT: Final = "Nothing was asked and nothing was changed."
 
 
-def folder(house: House) -> Path:
+def folder(dreams: Dreams) -> Path:
     """Where questions wait."""
-    return house.vault.folder / QUESTIONS
+    return dreams.folder / QUESTIONS
 
 
 @dataclass(frozen=True)
@@ -132,9 +131,9 @@ def _installed(own: str, env: Mapping[str, str]) -> tuple[dict[str, str], str]:
     return there, own if own in there else next(iter(there), "")
 
 
-def problem(house: House) -> str:
+def problem(settings: Settings, dreams: Dreams) -> str:
     """What the settings name and nobody can ask, "" when nothing."""
-    return "" if house.judges is not None else choice(house.settings, os.environ).problem
+    return "" if dreams.judges is not None else choice(settings, os.environ).problem
 
 
 def _no_api(vendor: str, settings: Settings, env: Mapping[str, str]) -> str:
@@ -162,13 +161,15 @@ def _no_program(command: str, env: Mapping[str, str]) -> str:
     return ""
 
 
-def judge(house: House, name: str | None, calls: int | None = None) -> Budgeted:
+def judge(
+    settings: Settings, dreams: Dreams, name: str | None, calls: int | None = None
+) -> Budgeted:
     """The judge called `name`, else the one in the settings, within the ceilings of one run
     (`calls`: of all its runs). Where `auto` asks a model that cannot be reached, the rules
     answer."""
-    wanted = name or house.settings["dreams.judge"]
-    made = house.judges(wanted) if house.judges is not None else None
-    s = house.settings
+    wanted = name or settings["dreams.judge"]
+    made = dreams.judges(wanted) if dreams.judges is not None else None
+    s = settings
     price_in, price_out = _prices(s) or (0.0, 0.0)
     ceilings = Ceilings(
         calls=s["dreams.calls"],
@@ -178,37 +179,37 @@ def judge(house: House, name: str | None, calls: int | None = None) -> Budgeted:
         price_in=price_in,
         price_out=price_out,
     )
-    patience = Patience(house.cancel.is_set, s["dreams.minutes"])
+    patience = Patience(dreams.cancel.is_set, s["dreams.minutes"])
     asks = made is None and wanted == "auto" and calls is None and choice(s, os.environ).ready
     return Budgeted(
-        made or _made(wanted, house, patience),
+        made or _made(wanted, settings, dreams, patience),
         ceilings,
         patience,
         fallback=_offline() if asks else None,
     )
 
 
-def _made(name: str, house: House, patience: Patience) -> Judge:
+def _made(name: str, settings: Settings, dreams: Dreams, patience: Patience) -> Judge:
     if name == "auto":
-        name = choice(house.settings, os.environ).name
+        name = choice(settings, os.environ).name
     if name == "auto":
-        sampling = [SamplingJudge(house.sample, patience)] if house.sample is not None else []
-        return ChainJudge([*sampling, _offline()], DeferredJudge(folder(house)))
+        sampling = [SamplingJudge(dreams.sample, patience)] if dreams.sample is not None else []
+        return ChainJudge([*sampling, _offline()], DeferredJudge(folder(dreams)))
     if name == "none":
         return Nobody()
     if name == "deferred":
-        return DeferredJudge(folder(house))
+        return DeferredJudge(folder(dreams))
     if name == "sampling":
-        return SamplingJudge(house.sample, patience)
+        return SamplingJudge(dreams.sample, patience)
     if name == "offline":
         return _offline()
     if name == "command":
-        return _command(house.settings, patience)
+        return _command(settings, patience)
     if name not in JUDGES:
         raise InvalidInput(
             f"there is no judge {shown(name)}", kept=_KEPT, hint=f"One of: {', '.join(JUDGES)}."
         )
-    return _api(name, house.settings, patience)
+    return _api(name, settings, patience)
 
 
 def _offline() -> Judge:
@@ -293,28 +294,27 @@ _FILE: Final = "last-dream.json"
 _RULES: Final = ("", "offline", "none")
 
 
-def standing(house: House) -> answers.DreamState:
-    """`judge`: who answers (`Choice`); `captures` and `questions` that wait; the last run and
+def standing(settings: Settings, dreams: Dreams, captures: int) -> answers.DreamState:
+    """`judge`: who answers (`Choice`); `captures`, and the `questions` that wait; the last run and
     answer."""
-    known, judge = house.noted(_FILE), choice(house.settings, os.environ)
+    known, judge = dreams.noted(_FILE), choice(settings, os.environ)
     return {
         "judge": judge.data(),
-        "captures": len(waiting(house)),
-        "questions": len(deferred.waiting(folder(house))),
+        "captures": captures,
+        "questions": len(deferred.waiting(folder(dreams))),
         "ended": known.get("ended"),
         "did": known.get("did", []),
         "answered": known.get("answered"),
     }
 
 
-def note(house: House, rows: Sequence[answers.Run]) -> None:
+def note(dreams: Dreams, rows: Sequence[answers.Run], ended: str) -> None:
     """Keep what these runs did; a night on which nothing was to do is a run too."""
     judges = {one["judge"] for row in rows for one in row["decisions"]} | {
         row["judge"] for row in rows if row["calls"]
     }
-    ended = house.now()
-    known = house.noted(_FILE) | {"ended": ended, "did": [row["title"] for row in rows]}
+    known = dreams.noted(_FILE) | {"ended": ended, "did": [row["title"] for row in rows]}
     if judges - {*_RULES, "auto"}:
         known["answered"] = ended
     with suppress(DiskProblem):
-        house.note(_FILE, known, "what the loops did")
+        dreams.note(_FILE, known, "what the loops did")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core.markdown.quoting import escape
 from oneiro_vault.core.question import (
     DEEP,
@@ -24,7 +24,7 @@ from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, shown
 from oneiro_vault.judges import deferred
 from oneiro_vault.operations.dream import choose_judge, run_now
 from oneiro_vault.operations.dream.run_now import LOOPS
-from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.operations.runtime import House
 
 MOST: Final = 45
 """Questions of a batch."""
@@ -39,7 +39,7 @@ _WAITS: Final = "Nothing was changed; the question still waits."
 def dream_next(house: House) -> answers.NextQuestion:
     """The question that has waited longest, as a text with quoted memories and the form of its
     answer, and the `batch` it can be answered in."""
-    found = deferred.waiting(choose_judge.folder(house))
+    found = deferred.waiting(choose_judge.folder(house.dreams))
     return {
         "schema": 1,
         "question": found[0] if found else None,
@@ -140,7 +140,7 @@ def dream_answers(
 ) -> answers.AnswersTaken:
     """Answer several questions, {id: answer}; `batch` are the next. What does not fit is `refused`
     and waits on. Raises what `dream_decide` raises when no answer fits."""
-    place = choose_judge.folder(house)
+    place = choose_judge.folder(house.dreams)
     known = {str(entry["id"]): entry for entry in deferred.waiting(place)}
     fitting: dict[str, Mapping[str, object]] = {}
     refused: dict[str, OneiroError] = {}
@@ -167,11 +167,15 @@ def dream_answers(
 
 
 def _go_on(house: House, progress: Progress) -> list[answers.Run]:
-    loops = [name for name, ids in run_now.left_open(house).items() if name in LOOPS and ids]
+    loops = [name for name, ids in run_now.left_open(house.dreams).items() if name in LOOPS and ids]
     if not loops:
         return []
     return run_now.dream(
-        house, loops, run_now.asked_by(house), review=run_now.to_review(house), progress=progress
+        house,
+        loops,
+        run_now.asked_by(house.dreams),
+        review=run_now.to_review(house.dreams),
+        progress=progress,
     )["runs"]
 
 

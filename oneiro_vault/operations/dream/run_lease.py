@@ -28,7 +28,7 @@ from oneiro_vault.errors import (
     Unreachable,
     shown,
 )
-from oneiro_vault.operations.runtime import House
+from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.vault.git import network
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.write import disk
@@ -195,11 +195,13 @@ _ONE_ALONE: Final = (
 )
 
 
-def take(house: House, loops: Sequence[str], scheduled: bool) -> tuple[HeldLease | None, str]:
+def take(
+    vault: Vault, settings: Settings, loops: Sequence[str], scheduled: bool
+) -> tuple[HeldLease | None, str]:
     """The lease among machines (None: there is nothing to hold), and what a person should know
     about it. Raises Elsewhere when it is another's, or when nobody can say and nobody asked for
     this run."""
-    runner, device = house.settings["dreams.runner"], house.vault.ledger.device
+    runner, device = settings["dreams.runner"], vault.ledger.device
     if runner and runner != device:
         raise Elsewhere(
             f"only {shown(runner)} dreams for this vault (dreams.runner), and this machine is "
@@ -207,15 +209,15 @@ def take(house: House, loops: Sequence[str], scheduled: bool) -> tuple[HeldLease
             kept=_KEPT,
             hint="Run it there, or change the setting in oneiro.toml.",
         )
-    ref = lease_ref(house)
+    ref = lease_ref(vault, settings)
     if ref is None:
         return None, ""
     from oneiro_vault.sync.remote_lease import HeldLease
 
     try:
-        return HeldLease(ref, loops, house.settings["dreams.lease"]), ""
+        return HeldLease(ref, loops, settings["dreams.lease"]), ""
     except (Unreachable, GitProblem) as error:
-        if runner or not _ever_met(house, ref):
+        if runner or not _ever_met(vault, ref):
             return None, ""
         if scheduled:
             raise Elsewhere(
@@ -230,38 +232,37 @@ def take(house: House, loops: Sequence[str], scheduled: bool) -> tuple[HeldLease
         )
 
 
-def lease_ref(house: House) -> LeaseRef | None:
+def lease_ref(vault: Vault, settings: Settings) -> LeaseRef | None:
     """Where machines agree; None without a remote."""
-    if not house.vault.repo.remotes():
+    if not vault.repo.remotes():
         return None
     from oneiro_vault.sync.remote_lease import LeaseRef  # not loaded by those who are alone
 
-    settings = house.settings
     try:
         remote = network.choose(
-            house.vault.repo, house.vault.recovery, settings["sync.remote"], settings["sync.wait"]
+            vault.repo, vault.recovery, settings["sync.remote"], settings["sync.wait"]
         )
     except (NotFound, InvalidInput):
         return None  # several, and none is the one to sync with
-    return LeaseRef(house.vault, remote)
+    return LeaseRef(vault, remote)
 
 
-def _ever_met(house: House, ref: LeaseRef) -> bool:
+def _ever_met(vault: Vault, ref: LeaseRef) -> bool:
     """Was this vault ever at one with that remote? If not, nobody else can have it from there."""
-    return bool(network.last_sync(house.vault.folder).at or ref.remote.known())
+    return bool(network.last_sync(vault.folder).at or ref.remote.known())
 
 
-def holder(house: House, ask: bool = False) -> answers.Sharing:
+def holder(vault: Vault, settings: Settings, ask: bool = False) -> answers.Sharing:
     """`device` is this machine, `runner` the only one that may dream ("": any), `lease` what the
     remote said (None: nobody ever took one), `problem` why it could not be asked."""
     found: answers.Sharing = {
-        "device": house.vault.ledger.device,
-        "runner": house.settings["dreams.runner"],
+        "device": vault.ledger.device,
+        "runner": settings["dreams.runner"],
         "lease": None,
         "problem": None,
     }
     try:
-        ref = lease_ref(house)
+        ref = lease_ref(vault, settings)
         if ref is None:
             return found
         from oneiro_vault.sync.remote_lease import shown as data

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,8 +15,8 @@ from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.operations.history import note_change
 from oneiro_vault.operations.history.diff import probes_of
-from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.history.commit_log import Entry
+from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import is_note
 
 _UNDONE: Final = re.compile(r"undo of run ([0-9a-z-]+)")
@@ -45,7 +45,9 @@ class _Back:
 
 
 def runs(
-    house: House,
+    vault: Vault,
+    clock: Callable[[], float],
+    /,
     since: str | None = None,
     until: str | None = None,
     loop: str | None = None,
@@ -56,23 +58,23 @@ def runs(
     """Runs of loops, newest first, each with its decisions, taken back or not. `night`: those of
     the night of this run, or of the `last` that changed something. `changes`: also what each
     decision made of which notes, word by word, and the report. Raises InvalidInput."""
-    now = datetime.fromtimestamp(house.clock()).astimezone()
+    now = datetime.fromtimestamp(clock()).astimezone()
     start = dates.parse_range(since, now)[0] if since else None
     end = dates.parse_range(until, now)[1] if until else None
     found: dict[str, list[Entry]] = {}
-    history = house.vault.history
-    for entry in history.runs() if house.vault.head() else ():
+    history = vault.history
+    for entry in history.runs() if vault.head() else ():
         found.setdefault(entry.run, []).append(entry)
     undoings = list(_standing(history.undoings())) if found else []
     made = [entry for entries in found.values() for entry in entries if entry.decision]
     back = _Back(
         {m[1]: one.commit for one in undoings if (m := _UNDONE.fullmatch(one.reason))},
         {one.undoes: one.commit for one in undoings},
-        frozenset(commit for one in undoings for commit in _with_source(house, one, made)),
+        frozenset(commit for one in undoings for commit in _with_source(vault, one, made)),
     )
     idle = [
         event
-        for event in house.vault.events()
+        for event in vault.ledger.events()
         if event.get("e") == EVENT and event.get("id") not in found
     ]
     rows: list[tuple[float, answers.PastRun]] = [
@@ -92,7 +94,7 @@ def runs(
     ]
     shown = wanted[: max(1, limit)]
     for row in shown:
-        _tell(house, row, changes)
+        _tell(vault, row, changes)
     return {"schema": 1, "runs": shown, "total": len(wanted)}
 
 
@@ -110,14 +112,14 @@ def _night(rows: Sequence[answers.PastRun], of: str) -> str:
     return next((row["night"] for row in meant), "")
 
 
-def _tell(house: House, row: answers.PastRun, changes: bool) -> None:
+def _tell(vault: Vault, row: answers.PastRun, changes: bool) -> None:
     """What its report says of it; with `changes`, all of it, and what its decisions changed."""
     from oneiro_vault.mind.report import costs_of  # with much behind it
 
     words = ""
     with suppress(OneiroError, OSError):  # a person may have deleted it
         if row["report"]:
-            data = house.vault.secrets.shown(house.vault.files.read(row["report"]))
+            data = vault.secrets.shown(vault.files.read(row["report"]))
             note = note_change.parsed(row["report"], data)
             words = note.body if note else ""
     if probes := probes_of(words):
@@ -130,7 +132,7 @@ def _tell(house: House, row: answers.PastRun, changes: bool) -> None:
     if changes:
         row["words"] = words
         for one in row["decisions"]:
-            one["changes"] = note_change.in_commit(house, one["commit"])
+            one["changes"] = note_change.in_commit(vault, one["commit"])
 
 
 def _standing(undoings: Iterable[Entry]) -> Iterator[Entry]:
@@ -142,7 +144,7 @@ def _standing(undoings: Iterable[Entry]) -> Iterator[Entry]:
             yield one
 
 
-def _with_source(house: House, undo: Entry, made: Sequence[Entry]) -> Iterator[str]:
+def _with_source(vault: Vault, undo: Entry, made: Sequence[Entry]) -> Iterator[str]:
     """The commits among `made` that were taken back with all of a source: each of their notes has
     the bytes it had before them."""
     if not undo.reason.startswith(_SOURCE):
@@ -152,7 +154,7 @@ def _with_source(house: House, undo: Entry, made: Sequence[Entry]) -> Iterator[s
     if not touching:
         return
     since = _since(
-        house, undo, sorted(notes.intersection(path for one in touching for path in one.paths))
+        vault, undo, sorted(notes.intersection(path for one in touching for path in one.paths))
     )
     for one in touching:
         mine = [path for path in one.paths if is_note(path)]
@@ -160,14 +162,14 @@ def _with_source(house: House, undo: Entry, made: Sequence[Entry]) -> Iterator[s
             yield one.commit
 
 
-def _since(house: House, undo: Entry, paths: Sequence[str]) -> Mapping[str, set[str]]:
+def _since(vault: Vault, undo: Entry, paths: Sequence[str]) -> Mapping[str, set[str]]:
     """path -> the commits before `undo` that changed it after it had the bytes that `undo` gave it
     back."""
-    repo = house.vault.repo
+    repo = vault.repo
     wanted = {path: repo.entry(undo.commit, path) for path in paths}
     found: dict[str, set[str]] = {path: set() for path in paths}
     there: set[str] = set()
-    for entry in house.vault.history.log(start=f"{undo.commit}^", paths=paths):
+    for entry in vault.history.log(start=f"{undo.commit}^", paths=paths):
         for path in wanted.keys() & set(entry.paths) - there:
             if repo.entry(entry.commit, path) == wanted[path]:
                 there.add(path)

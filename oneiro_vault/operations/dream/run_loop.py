@@ -10,7 +10,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Final
 
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.errors import InvalidInput, LockTimeout, OneiroError, StaleMemory, UnreadableNote
@@ -26,7 +26,7 @@ from oneiro_vault.operations.dream import apply, vault_snapshot
 from oneiro_vault.operations.dream.run_lease import Lease
 from oneiro_vault.operations.dream.run_log import EVENT
 from oneiro_vault.operations.dream.vault_snapshot import Finder
-from oneiro_vault.operations.runtime import House, new_id, quiet
+from oneiro_vault.operations.runtime import House, new_id
 from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.history.proposal_branches import Branch
 
@@ -110,11 +110,11 @@ class Runner:
     branch: Branch | None = None
 
     def __post_init__(self) -> None:
-        self.patient = Patient(self.judge, self.house.cancel.set)
+        self.patient = Patient(self.judge, self.house.dreams.cancel.set)
         self._seen: vault_snapshot.Picture | None = None
 
     def _picture(self) -> vault_snapshot.Picture:
-        self.house.converge()
+        self.house.indexing.converge()
         if self._seen is None or self._seen.head != self.house.vault.head():
             known = (partial(self._told, WAITING), partial(self._told, FAILED))
             self._seen = vault_snapshot.take(
@@ -128,7 +128,7 @@ class Runner:
 
     def run(self, loop: Loop) -> Run:
         """One loop from beginning to end. Raises OneiroError only when nothing was done yet."""
-        if self.lease is not None and (found := self.house.vault.rewritten()) is not None:
+        if self.lease is not None and (found := self.house.vault.health.rewritten()) is not None:
             raise found.brake()  # before anybody is asked, and paid, for what could not be written
         self.judge.begin()
         run = Run(
@@ -139,7 +139,9 @@ class Runner:
             dry=self.lease is None,
             spent=self.judge.spent,
         )
-        driver = Driver(self.patient, self.answers, self.house.cancel.is_set, self.progress, run)
+        driver = Driver(
+            self.patient, self.answers, self.house.dreams.cancel.is_set, self.progress, run
+        )
         for _ in range(PASSES):
             seen = self._picture()
             decisions = self._driven(driver, loop, seen, run)
@@ -207,7 +209,7 @@ class Runner:
         self, seen: vault_snapshot.Picture, decision: Decision, run: Run, done: list[Done]
     ) -> bool:
         """False when the run must end."""
-        if self.house.cancel.is_set():
+        if self.house.dreams.cancel.is_set():
             return False
         if why := _in_the_way(seen, decision, done, self.branch is not None):
             run.turned.append(Turned(decision, why))
@@ -218,7 +220,14 @@ class Runner:
         try:
             done.append(
                 apply.apply(
-                    self.house, seen, decision, run.run, self.judge.name, self.lease, self.branch
+                    self.house.indexing,
+                    seen,
+                    decision,
+                    self.house.now(),
+                    run.run,
+                    self.judge.name,
+                    self.lease,
+                    self.branch,
                 )
             )
         except (StaleMemory, InvalidInput, UnreadableNote) as error:
@@ -231,7 +240,7 @@ class Runner:
     def _finish(self, loop: Loop, seen: vault_snapshot.Picture, run: Run) -> None:
         # every look at the vault asked them again
         run.waiting, run.unusable = ([*dict.fromkeys(ids)] for ids in (run.waiting, run.unusable))
-        if self.house.cancel.is_set():
+        if self.house.dreams.cancel.is_set():
             run.notes.append(STOPPED)
         why = self.judge.unreached.rstrip(".")
         if why and (self._is_news("unreached", run.loop, why) or run.done):
@@ -289,7 +298,7 @@ class Runner:
             "since": first.started,
         }
         with suppress(OneiroError):  # a night of which nobody can be told is no less over
-            self.house.vault.use(first.run, EVENT, **facts)
+            self.house.vault.ledger.use(first.run, EVENT, **facts)
 
     def _write(self, run: Run, body: str, title: str) -> None:
         path = report.name_of(run)
@@ -314,7 +323,7 @@ class Runner:
                 self.branch.add([change], operation, lambda *_: lease.check())
                 return
             self.house.vault.apply([change], operation, check=lambda _tip: lease.check())
-            self.house.refresh([path])
+            self.house.indexing.refresh([path])
         except (OneiroError, LockTimeout) as error:
             run.path = ""
             run.notes.append(f"The report could not be written: {error}")

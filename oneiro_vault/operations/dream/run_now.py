@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, shown
 from oneiro_vault.judges import deferred
 from oneiro_vault.mind import report
@@ -39,7 +39,7 @@ from oneiro_vault.operations.dream import choose_judge, run_lease
 from oneiro_vault.operations.dream.run_lease import Lease
 from oneiro_vault.operations.dream.run_loop import Runner
 from oneiro_vault.operations.review import tidy
-from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.operations.runtime import Dreams, House
 from oneiro_vault.vault.history import proposal_branches
 
 LOOPS: Final[Mapping[str, Loop]] = {
@@ -173,24 +173,24 @@ def run(
     together ask at most."""
     note = ""
     names = _names(loops)
-    asked = choose_judge.judge(house, judge, calls)
+    asked = choose_judge.judge(house.settings, house.dreams, judge, calls)
     with closing(asked), closing(Verdicts(house.vault.folder, house.clock)) as answers:
-        house.cancel.clear()
+        house.dreams.cancel.clear()
         if dry_run:
             runner = Runner(house, asked, answers, None, progress)
             found = _all(runner, names)
         else:
             with Lease(house.vault, ", ".join(names)) as lease:
-                lease.remote, note = run_lease.take(house, names, scheduled)
+                lease.remote, note = run_lease.take(house.vault, house.settings, names, scheduled)
                 _meet(house, lease)
                 # what a person left on disk belongs into the picture, but is no condition
                 with suppress(OneiroError):
                     house.commit_edits()
                 with suppress(OneiroError):
-                    tidy(house)
+                    tidy(house.indexing)
                 review = (
                     review or house.settings["dreams.review"]
-                ) and not proposal_branches.reviewing_here(house.vault)
+                ) and not proposal_branches.reviewing_here(house.vault.repo)
                 branch = (
                     proposal_branches.Branch(house.vault, house.now()[:10], house.vault.head())
                     if review
@@ -201,22 +201,26 @@ def run(
                 runner.note(found)
                 _meet(house, lease)
         if asked.name in _PARKING:
-            _tidy(house, asked.name, found, answers, review or (dry_run and to_review(house)))
+            _tidy(
+                house, asked.name, found, answers, review or (dry_run and to_review(house.dreams))
+            )
     rows = [report.row(run) for run in found]
     if rows and not dry_run:
-        choose_judge.note(house, rows)
+        choose_judge.note(house.dreams, rows, house.now())
     return {
         "schema": 1,
         "dry_run": dry_run,
         "runs": rows,
-        "waiting": len(deferred.waiting(choose_judge.folder(house))),
-        "note": note or (choose_judge.problem(house) if judge is None else "") or None,
+        "waiting": len(deferred.waiting(choose_judge.folder(house.dreams))),
+        "note": note
+        or (choose_judge.problem(house.settings, house.dreams) if judge is None else "")
+        or None,
     }
 
 
 def _meet(house: House, lease: Lease) -> None:
-    automatic = synchronize.Automatic(house)
-    if lease.remote is not None and automatic.wanted and lease.held() and not house.cancel.is_set():
+    automatic, cancelled = synchronize.Automatic(house), house.dreams.cancel.is_set
+    if lease.remote is not None and automatic.wanted and lease.held() and not cancelled():
         with suppress(OneiroError):
             automatic.run()
 
@@ -234,7 +238,7 @@ def _all(runner: Runner, names: Sequence[str]) -> list[Run]:
     found: list[Run] = []
     with _interruptible(runner):
         for name in names:
-            if runner.house.cancel.is_set() or (
+            if runner.house.dreams.cancel.is_set() or (
                 runner.lease is not None and not runner.lease.held()
             ):
                 break
@@ -250,8 +254,8 @@ def _interruptible(runner: Runner) -> Iterator[None]:
         return
 
     def ask(_signal: int, _frame: object) -> None:
-        again = runner.house.cancel.is_set()
-        runner.house.cancel.set()
+        again = runner.house.dreams.cancel.is_set()
+        runner.house.dreams.cancel.set()
         if again or runner.patient.asking:
             raise KeyboardInterrupt
 
@@ -262,27 +266,27 @@ def _interruptible(runner: Runner) -> Iterator[None]:
         signal.signal(signal.SIGINT, former)
 
 
-def left_open(house: House) -> dict[str, list[str]]:
+def left_open(dreams: Dreams) -> dict[str, list[str]]:
     """Loop -> ids of the questions it left for somebody to answer."""
     return {
-        str(name): list(ids) for name, ids in house.noted(_OPEN).items() if isinstance(ids, list)
+        str(name): list(ids) for name, ids in dreams.noted(_OPEN).items() if isinstance(ids, list)
     }
 
 
-def to_review(house: House) -> bool:
+def to_review(dreams: Dreams) -> bool:
     """Did the run that asked want its decisions reviewed?"""
-    return bool(house.noted(_OPEN).get(_REVIEW))
+    return bool(dreams.noted(_OPEN).get(_REVIEW))
 
 
-def asked_by(house: House) -> str:
+def asked_by(dreams: Dreams) -> str:
     """The judge that left the questions open."""
-    found = house.noted(_OPEN).get(_JUDGE)
+    found = dreams.noted(_OPEN).get(_JUDGE)
     return found if found in _PARKING else deferred.DeferredJudge.name
 
 
 def _tidy(house: House, judge: str, runs: Sequence[Run], answers: Verdicts, review: bool) -> None:
     """An answer that was refused is asked for again."""
-    place, before = choose_judge.folder(house), left_open(house)
+    place, before = choose_judge.folder(house.dreams), left_open(house.dreams)
     after = before | {
         run.loop: [*run.waiting, *(ident for ident, _ in run.unasked)] for run in runs
     }
@@ -299,4 +303,6 @@ def _tidy(house: House, judge: str, runs: Sequence[Run], answers: Verdicts, revi
                 else:
                     deferred.drop(place, [ident])
     with suppress(DiskProblem):
-        house.note(_OPEN, {**after, _REVIEW: review, _JUDGE: judge}, "which questions are open")
+        house.dreams.note(
+            _OPEN, {**after, _REVIEW: review, _JUDGE: judge}, "which questions are open"
+        )

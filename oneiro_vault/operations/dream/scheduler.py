@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core.conversation.turns import imported
 from oneiro_vault.errors import Elsewhere, SettingsError
 from oneiro_vault.index.base import Row
@@ -23,7 +23,7 @@ from oneiro_vault.operations.dream import choose_judge, run_lease, run_now
 from oneiro_vault.operations.dream.run_lease import current
 from oneiro_vault.operations.dream.run_now import LOOPS
 from oneiro_vault.operations.remember.store_captures import waiting
-from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.operations.runtime import House
 
 _FILE: Final = "schedule.json"
 """`ran`, loop -> when its last scheduled run was begun (epoch seconds), and `since`, from when its
@@ -110,7 +110,7 @@ def schedule(house: House, begin: bool = False) -> answers.Schedule:
         "schema": 1,
         "zone": str(zone),
         "loops": rows,
-        "sharing": run_lease.holder(house, ask=True),
+        "sharing": run_lease.holder(house.vault, house.settings, ask=True),
     }
 
 
@@ -124,11 +124,11 @@ def _shown(moment: float | None, zone: tzinfo) -> str | None:
 
 def _marks(house: House) -> dict[str, dict[str, float]]:
     """`since` and `ran`; what cannot be read was never noted."""
-    return {name: _moments(house.noted(_FILE).get(name)) for name in ("since", "ran")}
+    return {name: _moments(house.dreams.noted(_FILE).get(name)) for name in ("since", "ran")}
 
 
 def _keep(house: House, marks: Mapping[str, Mapping[str, float]]) -> None:
-    house.note(_FILE, marks, "when the loops were begun")
+    house.dreams.note(_FILE, marks, "when the loops were begun")
 
 
 def _moments(found: object) -> dict[str, float]:
@@ -196,7 +196,7 @@ class _Day(NamedTuple):
 
 
 def _tried(house: House, state: _Day) -> None:
-    house.note(_SOON, state._asdict(), "which captures were tried")
+    house.dreams.note(_SOON, state._asdict(), "which captures were tried")
 
 
 def _left(house: House, state: _Day) -> int:
@@ -207,7 +207,7 @@ def _today(house: House) -> _Day:
     """What was tried yesterday and still waits may be tried again; not by rules, which say the same
     again."""
     day = datetime.fromtimestamp(house.clock(), local_zone()).date().isoformat()
-    found = house.noted(_SOON)
+    found = house.dreams.noted(_SOON)
     today, calls, tried = (found.get(name) for name in ("day", "calls", "tried"))
     return _Day(
         day,
@@ -217,7 +217,7 @@ def _today(house: House) -> _Day:
 
 
 def _asks(house: House) -> bool:
-    return house.judges is not None or choose_judge.choice(house.settings, os.environ).ready
+    return house.dreams.judges is not None or choose_judge.choice(house.settings, os.environ).ready
 
 
 _PART: Final = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)((?:\s+[a-z]+)*)")

@@ -74,10 +74,10 @@ def take(
     """The vault at HEAD, without what cannot be read, has no id or shares one. Of a question's id:
     `answered` before by this run's judge, `waited`: left open, `failed`: no use; `free`: does
     asking again what is open cost nobody anything; `connected`: does the connected model answer?"""
-    house.converge()
+    house.indexing.converge()
     head = house.vault.head()
     read = _read(house, head)
-    known = house.remembered()
+    known = house.uses.remembered()
     children = _children(read)
     edited = _edited(house) if head else {}
     notes = {
@@ -90,11 +90,11 @@ def take(
     decided = {
         entry.decision for entry in runs if entry.decision and not gone & {entry.commit, entry.run}
     }
-    verdicts = proposals.verdicts(house)
+    verdicts = proposals.verdicts(house.vault)
     waiting = [
         one
-        for one in proposals.waiting(house, decided | verdicts.keys())
-        if not proposals.stale(house, one)
+        for one in proposals.waiting(house.vault, decided | verdicts.keys())
+        if not proposals.stale(house.vault, house.index, one)
     ]
     snapshot = Snapshot(
         now=house.clock(),
@@ -109,7 +109,7 @@ def take(
         free=free,
         connected=connected,
         settled=frozenset(decided | verdicts.keys() | {one.id for one in waiting}),
-        forgotten=house.forgotten(),
+        forgotten=house.uses.forgotten(),
         declined=frozenset(
             decision for decision, said in verdicts.items() if said == proposals.REJECTED
         ),
@@ -168,7 +168,7 @@ def _children(read: Mapping[str, tuple[Memory, bytes, str]]) -> dict[str, list[s
 
 def _asked(house: House) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for event in house.vault.events():
+    for event in house.vault.ledger.events():
         if event.get("e") == "use" and isinstance(query := event.get("q"), str) and query.strip():
             known = found.setdefault(str(event.get("id", "")), [])
             found[str(event.get("id", ""))] = [*(one for one in known if one != query), query][
@@ -183,7 +183,7 @@ def _candidates(
     text = " ".join(text.split())[:LONGEST]
     if not text or k < 1:
         return []
-    vector, _ = house.query_vector(text, wait=True)
+    vector, _ = house.vectors.query(text, wait=True)
     asked = Asked(text, k, Filters(type=KNOWLEDGE, status="active"), alike=True)
     found = Search(house.index, known, house.weights).run(asked, vector)
     ids = [one.row.id for one in found]
@@ -197,7 +197,7 @@ def _vectors(
     wanted = [one for one in ids if one in rows and rows[one].sha256 == notes[one].sha256]
     try:
         if house.index.pending()[0]:
-            house.await_model(lambda *_: None)
+            house.vectors.await_model(lambda *_: None)
             house.index.open_vectors()
             house.index.embed()
         found = house.index.vectors([rows[ident].key for ident in wanted])
@@ -236,14 +236,14 @@ class Finder:
     """Answers the recall gate's probes for one run. Without a model: by words alone."""
 
     def __init__(self, house: House) -> None:
-        self._house, self._known = house, house.remembered()
+        self._house, self._known = house, house.uses.remembered()
         self._questions: dict[str, Vectors | None] = {}
         self._texts: dict[tuple[str, str], Vectors | None] = {}
 
     def __call__(self, query: str, view: View) -> list[str]:
         """Ids of the first rows, best first."""
         if query not in self._questions:
-            self._questions[query] = self._house.query_vector(query, wait=True)[0]
+            self._questions[query] = self._house.vectors.query(query, wait=True)[0]
         vector = self._questions[query]
         hidden = view.gone | {ident for ident in view.changed if not ident.startswith("new:")}
         search = Search(self._house.index, self._known, self._house.weights)
@@ -298,7 +298,7 @@ class Finder:
         pieces = chunk_rows.chunk(body, title=title, sections=found.sections, items=found.items)
         try:
             return (
-                self._house.embedder.encode([piece.text for piece in pieces[:16]])
+                self._house.vectors.embedder.encode([piece.text for piece in pieces[:16]])
                 if pieces
                 else None
             )

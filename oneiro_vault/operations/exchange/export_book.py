@@ -17,10 +17,9 @@ from oneiro_vault.core.markdown.parser import Link
 from oneiro_vault.core.markdown.quoting import without_comments
 from oneiro_vault.core.memory import ENTITY, EPISODIC, PROCEDURE
 from oneiro_vault.index.base import Row
-from oneiro_vault.operations.exchange.export_jsonl import STAGE, attach
 from oneiro_vault.operations.exchange.export_okf import plain
 from oneiro_vault.operations.exchange.export_target import Target
-from oneiro_vault.operations.exchange.exported import Exported, Selection, relinked
+from oneiro_vault.operations.exchange.exported import STAGE, Exported, Selection, attach, relinked
 
 NAME: Final = "book.md"
 _FEW: Final = 3

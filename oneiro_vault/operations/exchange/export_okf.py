@@ -18,9 +18,8 @@ from oneiro_vault.core.memory import OWN_WORDS, Memory, moment
 from oneiro_vault.core.picture import EXTENSIONS
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.okf import AS_WRITTEN, RESERVED, STAMP, VERSION, unlinked
-from oneiro_vault.operations.exchange.export_jsonl import STAGE, attach
 from oneiro_vault.operations.exchange.export_target import Target
-from oneiro_vault.operations.exchange.exported import Exported, Selection, relinked
+from oneiro_vault.operations.exchange.exported import STAGE, Exported, Selection, attach, relinked
 from oneiro_vault.vault.worktree.files import twin_key
 
 _STATUS: Final = {

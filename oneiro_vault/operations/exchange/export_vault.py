@@ -1,22 +1,68 @@
-"""The memories of a vault as files for people and for other programs, outside of the vault."""
+"""The memories of a vault as files for people and for other programs, outside of the vault: in
+formats with a module of their own, or as lines of JSON, one object a memory, with everything its
+file says, so that reading it back gives the same bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
+from oneiro_vault.core.frontmatter import yaml_block
+from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.memory import captured
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import InvalidInput, shown
-from oneiro_vault.operations.exchange import export_book, export_jsonl, export_okf
+from oneiro_vault.importers.own import LINES, MARK, VERSION
+from oneiro_vault.operations.exchange import export_book, export_okf
 from oneiro_vault.operations.exchange.export_target import Target, opened
-from oneiro_vault.operations.exchange.exported import Selection
+from oneiro_vault.operations.exchange.exported import STAGE, Exported, Selection, attach
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.remember.drafts import checked_types, did_you_mean
-from oneiro_vault.operations.runtime import House, View, quiet
+from oneiro_vault.operations.runtime import House, View
+
+
+def _lines(chosen: Selection, target: Target, progress: Progress) -> None:
+    """All of them into `memories.jsonl`, in the order of their paths, and what they show."""
+    files: dict[str, None] = {}
+    with target.growing(LINES) as out:
+        for number, one in enumerate(chosen.each()):
+            out.write(_line(one, dict(_links(chosen, one))))
+            files |= dict.fromkeys(one.attachments)
+            progress(STAGE, number + 1, len(chosen.rows))
+    attach(chosen, target, files)
+
+
+def _links(chosen: Selection, one: Exported) -> Iterator[tuple[str, str]]:
+    """(what a link calls it, which memory that is), of those that go out too."""
+    for link in parser.parse(one.body).links:
+        if link.target and (row := chosen.named(link.target, one.path)) is not None:
+            yield link.target, row.handle
+
+
+def _line(one: Exported, links: Mapping[str, str]) -> bytes:
+    """A memory as one line."""
+    found: dict[str, Any] = {
+        MARK: VERSION,
+        "id": one.handle,
+        "path": one.path,
+        "title": one.memory.title,
+        "meta": yaml_block.data(one.meta),
+        "text": one.body,
+    }
+    if one.file:
+        found["file"] = one.file
+    found["history"] = {
+        "learned": one.history.learned,
+        "changed": one.history.changed,
+        "commits": one.history.commits,
+    }
+    found["links"] = links
+    found["attachments"] = list(one.attachments)
+    return json.dumps(found, ensure_ascii=False).encode() + b"\n"
 
 
 class _Form(NamedTuple):
@@ -27,7 +73,7 @@ class _Form(NamedTuple):
 
 FORMS: Final[Mapping[str, _Form]] = {
     "okf": _Form(export_okf.write),
-    "jsonl": _Form(export_jsonl.write, ".jsonl"),
+    "jsonl": _Form(_lines, ".jsonl"),
     "book": _Form(export_book.write, ".md"),
 }
 

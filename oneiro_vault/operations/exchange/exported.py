@@ -7,7 +7,7 @@ import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote
 
 from oneiro_vault.capture.privacy import redact
@@ -21,13 +21,17 @@ from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import OneiroError, UnreadableNote, UnsafePath
 from oneiro_vault.index.base import Row
+from oneiro_vault.operations.exchange.export_target import Target
 from oneiro_vault.operations.history.as_of_view import Past
 from oneiro_vault.operations.read.readable import served
-from oneiro_vault.operations.runtime import House, View
+from oneiro_vault.operations.runtime import View
 from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.secrets.secret_scan import is_utf8
+from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.attachments import Attachments, sha256_of
 from oneiro_vault.vault.worktree.files import checked, hidden, is_kept, is_note
+
+STAGE: Final = "writing memories"
 
 
 @dataclass(frozen=True)
@@ -79,8 +83,8 @@ class Selection:
     _places: dict[int, str] = field(default_factory=dict)
 
     @property
-    def _house(self) -> House:
-        return self.view.house
+    def _vault(self) -> Vault:
+        return self.view.house.vault
 
     def each(self, rows: Iterable[Row] | None = None) -> Iterator[Exported]:
         """One after the other, each read when its turn comes."""
@@ -90,7 +94,7 @@ class Selection:
     def load(self, row: Row) -> Exported:
         """One memory."""
         data = self._bytes(row)
-        shown = self._house.vault.secrets.shown(data)
+        shown = self._vault.secrets.shown(data)
         meta, body, file = _read(row, shown)
         clean = {key: _cleaned(value) for key, value in meta.items()}
         words, path = redact(body), self.place(row)
@@ -105,16 +109,16 @@ class Selection:
 
     def _bytes(self, row: Row) -> bytes:
         if self.view.past:
-            return self._house.vault.past.data(row.blob)
+            return self._vault.past.data(row.blob)
         try:
-            return self._house.vault.read(row.path)
+            return self._vault.read(row.path)
         except OneiroError:
-            return served(self._house, row)[0]
+            return served(self.view.house.indexing, row)[0]
 
     def place(self, row: Row) -> str:
         """Where a memory is in the vault; a name made of words that stay here is not said."""
         if row.key not in self._places:
-            said = self._house.vault.secrets.cleaned(row.path) == row.path
+            said = self._vault.secrets.cleaned(row.path) == row.path
             plain = said and redact(row.title) == row.title
             other = posixpath.join(posixpath.dirname(row.path), f"{row.handle}.md")
             self._places[row.key] = row.path if plain else other
@@ -132,7 +136,7 @@ class Selection:
             data = self._stored.read(path)[0] if named else self._content(path)
         except (OneiroError, OSError):
             return b""
-        clean = self._house.vault.secrets.outgoing(path, data)
+        clean = self._vault.secrets.outgoing(path, data)
         if clean is not None and is_utf8(clean) and "<" in (text := clean.decode()):
             clean = redact(text).encode()
         if clean == data:
@@ -144,7 +148,7 @@ class Selection:
         return clean
 
     def _content(self, path: str) -> bytes:
-        return self._house.vault.files.content(path) or b""
+        return self._vault.files.content(path) or b""
 
     def named(self, target: str, note: str) -> Row | None:
         """The exported memory that a link of the note at a path means, by its path, its end, its
@@ -175,7 +179,7 @@ class Selection:
 
     @cached_property
     def _stored(self) -> Attachments:
-        return Attachments(self._house.vault.files, self._house.vault.past)
+        return Attachments(self._vault.files, self._vault.past)
 
     def _attachments(self, note: str, body: str) -> Iterator[str]:
         """The files of the vault that a body shows, each once."""
@@ -209,10 +213,23 @@ class Selection:
         }
 
     def _log(self) -> Sequence[Entry]:
-        vault = self._house.vault
+        vault = self._vault
         if isinstance(self.view, Past):
             return vault.history.log(start=self.view.moment.point.commit)
-        return vault.log()
+        return vault.log.entries()
+
+
+def attach(chosen: Selection, target: Target, files: Mapping[str, None]) -> int:
+    """Put files of the vault where they are in it; how many found no place."""
+    if target.single:
+        return len(files)
+    missing = 0
+    for path in files:
+        if data := chosen.attachment(path):
+            target.add(path, data)
+        else:
+            missing += 1
+    return missing
 
 
 def relinked(body: str, said: Callable[[Link, str], str | None]) -> str:

@@ -20,10 +20,11 @@ from oneiro_vault.importers.records import Conversation, Note, Skipped
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.exchange.episodes import STATE, File, Manner, shown_date
 from oneiro_vault.operations.exchange.put_back import Gone, Places, with_id
+from oneiro_vault.operations.indexing import Indexing
 from oneiro_vault.operations.remember import images
 from oneiro_vault.operations.remember.drafts import note_path, title_of
-from oneiro_vault.operations.runtime import House
-from oneiro_vault.vault.worktree.files import digest, portable, twin_key
+from oneiro_vault.settings.definitions import Settings
+from oneiro_vault.vault.worktree.files import Files, digest, portable, twin_key
 
 NEW: Final = "new"
 GROWN: Final = "grown"
@@ -57,13 +58,13 @@ class Left:
     """Notes that came from a folder or a vault and are no more where they came from: one of the
     same words that is new there was moved or renamed. `names`: what is there now."""
 
-    house: House
+    indexing: Indexing
     names: Sequence[str]
     source: str
 
     def __post_init__(self) -> None:
         """No two new notes can be at one place."""
-        self.places = Places(self.house)
+        self.places = Places(self.indexing.vault.files)
 
     def same(self, note: Note, body: str) -> tuple[Row, bytes, Memory] | None:
         """The one that a note seems to have been, unless somebody changed it here."""
@@ -71,9 +72,9 @@ class Left:
         if twin_key(place) not in self._there:
             return None
         row = self._by_words.get((vault, body.strip()))
-        if row is None or self.house.index.by_path(row.path) is None:
+        if row is None or self.indexing.index.by_path(row.path) is None:
             return None
-        data, known = self.house.load(row)
+        data, known = self.indexing.load(row)
         fits = _same(known, body) and not known.superseded_by
         return (row, data, known) if fits and _untouched(known) else None
 
@@ -84,17 +85,17 @@ class Left:
     @cached_property
     def _by_words(self) -> dict[tuple[str, str], Row]:
         found: dict[tuple[str, str], Row] = {}
-        for row in self.house.index.list(limit=1_000_000, source=self.source):
+        for row in self.indexing.index.list(limit=1_000_000, source=self.source):
             vault, _, place = row.path.partition("/")
             if place and twin_key(place) not in self._there:
-                known = self.house.load(row)[1]
+                known = self.indexing.load(row)[1]
                 if not known.superseded_by and STATE in known.extra:
                     found.setdefault((vault, known.body.strip()), row)
         return found
 
 
 def planned(
-    house: House,
+    indexing: Indexing,
     note: Note,
     manner: Manner,
     gone: Gone,
@@ -112,9 +113,9 @@ def planned(
     words = fingerprint(str(meta["type"]), str(meta["title"]), body)
     if ident in gone or words in gone:
         return Plan(FORGOTTEN)
-    there = _newest(house, ident)
+    there = _newest(indexing, ident)
     if there is None:
-        path = _path(house, note, meta, own, left)
+        path = _path(indexing, note, meta, own, left)
         if not own and (former := left.same(note, body)):
             return _moved(*former, meta, body, path)
         return Plan(NEW, File(ident, path, meta, body))
@@ -123,10 +124,10 @@ def planned(
     before, then = _said(known.extra)
     if _same(known, body) or (state and state == before) or exported < then:
         return Plan(KNOWN)
-    if exported <= then and state in _former_words(house, ident):
+    if exported <= then and state in _former_words(indexing, ident):
         return Plan(KNOWN)  # the same export has it in several states
     if own or not _untouched(known):
-        return _beside(house, row, known, meta, body)
+        return _beside(indexing, row, known, meta, body)
     return _superseding(row, data, known, meta, body, ident)
 
 
@@ -175,25 +176,25 @@ def _state(title: str, body: str) -> str:
     return fingerprint("", title, body)[:16]
 
 
-def _newest(house: House, ident: str) -> tuple[Row, bytes, Memory] | None:
+def _newest(indexing: Indexing, ident: str) -> tuple[Row, bytes, Memory] | None:
     """The note of that id, or what replaced it since."""
-    return next(reversed([*_versions(house, ident)]), None)
+    return next(reversed([*_versions(indexing, ident)]), None)
 
 
-def _versions(house: House, ident: str) -> Iterator[tuple[Row, bytes, Memory]]:
+def _versions(indexing: Indexing, ident: str) -> Iterator[tuple[Row, bytes, Memory]]:
     """The note of that id, and what replaced it, one after the other."""
     seen: set[str] = set()
     while ident and ident not in seen:
         seen.add(ident)
-        if (row := with_id(house, ident)) is None:
+        if (row := with_id(indexing.index, ident)) is None:
             return
-        data, known = house.load(row)
+        data, known = indexing.load(row)
         yield row, data, known
         ident = known.superseded_by
 
 
-def _former_words(house: House, ident: str) -> set[str]:
-    return {_said(known.extra)[0] for _, _, known in _versions(house, ident)} - {""}
+def _former_words(indexing: Indexing, ident: str) -> set[str]:
+    return {_said(known.extra)[0] for _, _, known in _versions(indexing, ident)} - {""}
 
 
 def _said(meta: Mapping[str, object]) -> tuple[str, float]:
@@ -211,21 +212,23 @@ def _same(known: Memory, body: str) -> bool:
     return known.body.strip() == body.strip()
 
 
-def _path(house: House, note: Note, meta: Mapping[str, object], own: bool, left: Left) -> str:
+def _path(indexing: Indexing, note: Note, meta: Mapping[str, object], own: bool, left: Left) -> str:
     """Where it stood, if a note can stand there and none does; else where its kind is filed."""
     usual = _usual(meta)
     try:
         wanted = portable(note_path(note.path)) if note.path else usual
     except (UnsafePath, OneiroError):
         return usual
-    free = own or house.index.by_path(wanted) is None
+    free = own or indexing.index.by_path(wanted) is None
     return wanted if free and left.places.take(wanted) else usual
 
 
-def _beside(house: House, row: Row, known: Memory, meta: dict[str, object], body: str) -> Plan:
+def _beside(
+    indexing: Indexing, row: Row, known: Memory, meta: dict[str, object], body: str
+) -> Plan:
     """It was changed here and there: a proposal waits for a person, once for each state."""
     ident = memories.id_of("beside", row.handle, _state(str(meta["title"]), body))
-    if _newest(house, ident) is not None:
+    if _newest(indexing, ident) is not None:
         return Plan(CHANGED_HERE)
     title = f"Proposed: {known.title}"
     changes: dict[str, object] = {
@@ -298,7 +301,8 @@ def _day(known: Memory) -> dict[str, object]:
 class Pictures:
     """Those of one archive; `refused`: those that were looked at last and cannot be stored."""
 
-    house: House
+    settings: Settings
+    vault: Files
     archive: Archive
     refused: list[Skipped] = field(default_factory=list)
     _places: dict[str, str] = field(default_factory=dict)
@@ -318,7 +322,7 @@ class Pictures:
         """Those of a note that are not in the vault yet, to be written with it."""
         for name in dict.fromkeys(note.pictures.values()):
             place = self._place(name)
-            if place and self.house.vault.files.content(place) is None:
+            if place and self.vault.content(place) is None:
                 yield File(place, place, {}, "", None, self._stored(name).data)
 
     def _place(self, name: str) -> str:
@@ -332,8 +336,8 @@ class Pictures:
         return self._places.get(name, "")
 
     def _stored(self, name: str) -> images.Stored:
-        data = self.archive.read(name, self.house.settings["images.bytes"])
-        return images.stored(self.house, data)
+        data = self.archive.read(name, self.settings["images.bytes"])
+        return images.stored(self.settings, data)
 
 
 def _link(text: str, start: int, place: str, note: str) -> str:

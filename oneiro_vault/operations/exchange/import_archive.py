@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation.turns import IMPORT
 from oneiro_vault.core.memory import Memory
@@ -26,7 +26,7 @@ from oneiro_vault.operations.exchange.episodes import SEEN, STATE, File, Manner
 from oneiro_vault.operations.exchange.foreign_notes import Pictures
 from oneiro_vault.operations.exchange.put_back import as_foreign, put_back, restored
 from oneiro_vault.operations.remember.store_captures import waiting
-from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Change, Operation
 from oneiro_vault.vault.history import undo
@@ -76,8 +76,8 @@ def import_(
     with _alone(), _readable(place), Archive.at(place) as archive:
         progress("looking at what it is", 0, 0)
         found = wanted or formats.recognised(archive)
-        house.converge()
-        house.reconcile(progress)  # what is not indexed yet would be stored a second time
+        house.indexing.converge()
+        house.indexing.reconcile(progress)  # what is not indexed yet would be stored a second time
         run = Import(house, archive, found, dry_run, progress, foreign, project or "")
         try:
             run.all()
@@ -175,12 +175,12 @@ class Import:
 
     def __post_init__(self) -> None:
         """Everything is written as this import is to write it."""
-        self._pictures = Pictures(self.house, self.archive)
+        self._pictures = Pictures(self.house.settings, self.house.vault.files, self.archive)
         self.source = f"{IMPORT}{self.format.name}"
-        self._left = foreign_notes.Left(self.house, self.archive.names(), self.source)
+        self._left = foreign_notes.Left(self.house.indexing, self.archive.names(), self.source)
         self.gone = {
             mark: event
-            for mark, event in self.house.forgotten().items()
+            for mark, event in self.house.uses.forgotten().items()
             if event.get("why") != ledger.UNDONE
         }
         self.manner = Manner(
@@ -274,7 +274,7 @@ class Import:
             self._store()  # the same one once more in this export: what is stored tells what is new
         names = episodes.marks(said.turns)
         away = self._forgotten(said, names)
-        there = [self.house.load(row)[1] for row in self._episodes(session)]
+        there = [self.house.indexing.load(row)[1] for row in self._episodes(session)]
         known = {mark for memory in there for mark in episodes.seen_in(memory.extra.get(SEEN))}
         if self.dry_run:
             known |= {name for name in names if f"{session} {name}" in self._seen}
@@ -333,10 +333,12 @@ class Import:
         note = self._pictures.shown(note)
         while self._pictures.refused:
             self._skip(self._pictures.refused.pop())
-        plan = foreign_notes.planned(self.house, note, self.manner, self.gone, self._left)
+        plan = foreign_notes.planned(self.house.indexing, note, self.manner, self.gone, self._left)
         if plan.file is not None and plan.file.id in self._pending:
             self._store()  # once more in this export
-            plan = foreign_notes.planned(self.house, note, self.manner, self.gone, self._left)
+            plan = foreign_notes.planned(
+                self.house.indexing, note, self.manner, self.gone, self._left
+            )
         if plan.why:
             self._skip(Skipped(note.path or note.title or note.id, plan.why))
             return
@@ -359,7 +361,14 @@ class Import:
         if not notes:
             return
         done = put_back(
-            self.house, self.archive, notes, self.source, self.gone, self._back, self.dry_run
+            self.house.indexing,
+            self.house.uses,
+            self.archive,
+            notes,
+            self.source,
+            self.gone,
+            self._back,
+            self.dry_run,
         )
         self.notes.new += done.stored
         self.notes.grown += done.revised
@@ -421,12 +430,12 @@ class Import:
         title = f"{len(ids)} notes from {self.format.title}"
         operation = Operation("import", title, self.source, ids)
         changes = [change for _, change in good]
-        back = restored(self.house, operation)
+        back = restored(self.house.uses, self.house.vault.clock(), operation)
         receipt = self.house.vault.apply(changes, operation, events=back, each=True)
         if not receipt.refused:
             self.commits += [receipt.commit] if receipt.commit else []
             self.brought += sum(SEEN in file.meta for file, _ in good)
-            self.house.refresh(file.path for file, _ in good if is_note(file.path))
+            self.house.indexing.refresh(file.path for file, _ in good if is_note(file.path))
         return receipt.refused
 
     def answer(self) -> answers.Imported:

@@ -15,13 +15,16 @@ from oneiro_vault.errors import InvalidInput, OneiroError, UnreadableNote
 from oneiro_vault.importers.okf import CLAIMS
 from oneiro_vault.importers.records import Note, Skipped
 from oneiro_vault.index.base import Row
+from oneiro_vault.index.store import Index
+from oneiro_vault.operations.indexing import Indexing
 from oneiro_vault.operations.remember.drafts import note_path
-from oneiro_vault.operations.runtime import House
+from oneiro_vault.operations.runtime import Uses
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Receipt, Write
 from oneiro_vault.vault.worktree.attachments import sha256_of
 from oneiro_vault.vault.worktree.files import (
     LARGEST,
+    Files,
     checked,
     digest,
     hidden,
@@ -44,14 +47,14 @@ Gone = Mapping[str, Mapping[str, Any]]
 class Places:
     """Where notes can be written: on some systems two names are one file."""
 
-    house: House
+    files: Files
     _taken: dict[str, set[str]] = field(default_factory=dict)
 
     def take(self, path: str) -> bool:
         """Can a new note stand at a path, on any system? Then no other one can from now on."""
         folder, _, name = path.rpartition("/")
         if folder not in self._taken:
-            self._taken[folder] = set(map(twin_key, self.house.vault.files.names(folder)))
+            self._taken[folder] = set(map(twin_key, self.files.names(folder)))
         free = twin_key(name) not in self._taken[folder]
         self._taken[folder].add(twin_key(name))
         return free
@@ -82,7 +85,8 @@ class _ForgottenError(Exception):
 
 
 def put_back(
-    house: House,
+    indexing: Indexing,
+    uses: Uses,
     archive: Archive,
     notes: Sequence[Note],
     actor: str,
@@ -93,7 +97,7 @@ def put_back(
     """Write notes that have `data`, in one commit, or (`dry_run`) only count. A bad one stops no
     other; what is in `gone` stays away. `seen`: ids of the batches before, to which these are
     added: of two notes with one id the first counts, however often the export is read."""
-    batch = _Batch(house, archive, actor, gone, seen)
+    batch = _Batch(indexing, uses, archive, actor, gone, seen)
     done = Returned()
     changes: list[tuple[Note, Write]] = []
     for note in notes:
@@ -122,14 +126,14 @@ def _count(changes: Sequence[tuple[Note, Write]], done: Returned) -> None:
     done.told += sum(note.meta.get("type") == "orientation" for note, _ in changes)
 
 
-def with_id(house: House, ident: str) -> Row | None:
+def with_id(index: Index, ident: str) -> Row | None:
     """The note whose file says this id."""
-    return next((row for row in house.index.get(ident) if row.id == ident), None)
+    return next((row for row in index.get(ident) if row.id == ident), None)
 
 
-def restored(house: House, operation: Operation) -> list[ledger.Event]:
+def restored(uses: Uses, now: float, operation: Operation) -> list[ledger.Event]:
     """The events by which what was forgotten and comes with an operation is known again."""
-    gone, now = house.forgotten(), house.vault.clock()
+    gone = uses.forgotten()
     return [
         ledger.make("restore", one, now, actor=operation.actor)
         for one in operation.memories
@@ -147,7 +151,8 @@ def as_foreign(note: Note) -> Note:
 
 @dataclass
 class _Batch:
-    house: House
+    indexing: Indexing
+    uses: Uses
     archive: Archive
     actor: str
     gone: Gone
@@ -155,7 +160,7 @@ class _Batch:
 
     def __post_init__(self) -> None:
         """No two of them can be at one place."""
-        self._places = Places(self.house)
+        self._places = Places(self.indexing.vault.files)
 
     def change(self, note: Note) -> Write | None:
         """None for one that is here as it is. Raises OneiroError for one that has to stay out."""
@@ -196,17 +201,18 @@ class _Batch:
         ids = tuple(note.id for note in notes if memories.is_id(note.id))
         files = [*{one.path: one for note in notes for one in self._files(note)}.values()]
         operation = Operation("import", title, self.actor, ids)
-        back = restored(self.house, operation)
-        receipt = self.house.vault.apply([*writes, *files], operation, events=back, each=True)
+        vault = self.indexing.vault
+        back = restored(self.uses, vault.clock(), operation)
+        receipt = vault.apply([*writes, *files], operation, events=back, each=True)
         if not receipt.refused:
-            self.house.refresh([write.path for write in writes])
+            self.indexing.refresh([write.path for write in writes])
         return receipt
 
     def _here(self, ident: str, note: Note) -> Row | None:
         """A note without an id is known by its place, or by its bytes where it got another one."""
-        index = self.house.index
+        index = self.indexing.index
         if ident:
-            return with_id(self.house, ident)
+            return with_id(index, ident)
         sha = digest(note.data or b"")
         for place in _others(note.path, ""):
             row = index.by_path(place)
@@ -218,10 +224,10 @@ class _Batch:
         return row if row is not None and not row.id else None
 
     def _again(self, row: Row, data: bytes) -> Write | None:
-        here = self.house.vault.read(row.path)
+        here = self.indexing.vault.read(row.path)
         if data == here:
             return None
-        last = next(iter(self.house.vault.log(1, memory=row.id, path=row.path)), None)
+        last = next(iter(self.indexing.vault.log.entries(1, memory=row.id, path=row.path)), None)
         if last is None or last.actor != self.actor:
             raise _ChangedError
         return Write(row.path, data, digest(here))
@@ -240,7 +246,7 @@ class _Batch:
             try:
                 if hidden(checked(place)) or is_note(place) or is_kept(place):
                     continue
-                if self.house.vault.files.content(place) is not None:
+                if self.indexing.vault.files.content(place) is not None:
                     continue
                 data = self.archive.read(name, LARGEST)
             except OneiroError:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.core.time.date_ranges import Range
@@ -26,9 +26,11 @@ from oneiro_vault.errors import (
 )
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.historic import Earlier
-from oneiro_vault.operations.runtime import DOUBT, SOON, House, Use, View, quiet
+from oneiro_vault.operations.indexing import SOON
+from oneiro_vault.operations.runtime import DOUBT, House, Use, View
 from oneiro_vault.vault.history import snapshot
 from oneiro_vault.vault.history.snapshot import Point, Tree
+from oneiro_vault.vault.vault import Vault
 
 
 @dataclass(frozen=True)
@@ -74,10 +76,10 @@ class Past(View):
         are computed when one may wait."""
         try:
             if not wait and not self.house.index.warm():
-                self.house.embedder.wake()
+                self.house.vectors.embedder.wake()
                 return None, "embedder warming"
             if wait:
-                self.house.await_model(progress)
+                self.house.vectors.await_model(progress)
                 self.index.embed(SOON)
             vector = self.house.index.query(query)
             missing, every = self.index.without_vector()
@@ -159,56 +161,56 @@ class Past(View):
 @contextmanager
 def view(house: House, as_of: str, progress: Progress = quiet) -> Iterator[Past]:
     """The vault as it was at a moment. Raises what `believed` raises, and IndexProblem."""
-    house.converge()
-    moment = believed(house, as_of)
+    house.indexing.converge()
+    moment = believed(house.vault, house.clock(), as_of)
     tree = Tree(house.vault.repo, moment.point.commit)
-    known = replace(house.remembered(), uses=_uses(house, moment.until), now=moment.until)
+    known = replace(house.uses.remembered(), uses=_uses(house, moment.until), now=moment.until)
     with house.index.earlier.opened(moment.point.tree, tree, tree.blobs, progress) as earlier:
         yield Past(house, earlier, known, moment=moment)
 
 
 def _uses(house: House, until: float) -> dict[str, Use]:
     found: dict[str, Use] = {}
-    for event in house.vault.events():
+    for event in house.vault.ledger.events():
         moment = memories.epoch(str(event.get("t", "")))
         if event.get("e") in ("use", DOUBT) and moment is not None and moment < until:
             found.setdefault(str(event.get("id", "")), Use()).heard(event)
     return found
 
 
-def span(house: House, text: str) -> dates.Range:
+def span(now: float, text: str) -> dates.Range:
     """[from, to) of the moment that a text names, in epoch seconds."""
     _textual(text)
-    return dates.parse_moment(text, datetime.fromtimestamp(house.clock()).astimezone())
+    return dates.parse_moment(text, datetime.fromtimestamp(now).astimezone())
 
 
-def find(house: House, text: str) -> Moment:
+def find(vault: Vault, now: float, text: str) -> Moment:
     """The commit that a name or a date means: the last one that had come by its end on the
     first-parent history. Raises InvalidInput for what is neither, lies in the future, or has no
     end; NotFound for a date before the first commit."""
     _textual(text)
-    repo, name = house.vault.repo, text.strip()
+    repo, name = vault.repo, text.strip()
     if (snapshot.looks_like_id(name) or name.startswith(("HEAD", "@"))) and (
         point := snapshot.named(repo, name)
     ):
         return Moment(text, float(point.when), point)
     try:
-        until = _until(house, text)
+        until = _until(now, text)
     except InvalidInput:
         with suppress(ValueError):
             if point := snapshot.named(repo, name):
                 return Moment(text, float(point.when), point)
         raise
-    found = snapshot.at(repo, math.ceil(until) - 1, math.floor(house.clock()))
+    found = snapshot.at(repo, math.ceil(until) - 1, math.floor(now))
     if found is None:
-        raise _before_all(house, text)
+        raise _before_all(vault, text)
     return Moment(text, until, found)
 
 
-def believed(house: House, text: str) -> Moment:
+def believed(vault: Vault, now: float, text: str) -> Moment:
     """`find` among commits of our own history: what waits on a branch nobody believes yet. Raises
     also InvalidInput for a commit that is not in it."""
-    moment, repo = find(house, text), house.vault.repo
+    moment, repo = find(vault, now, text), vault.repo
     if not repo.contains(moment.point.commit, repo.tip()):
         raise InvalidInput(
             f"{shown(text)} is not in the history of this vault: what it says was never believed "
@@ -226,9 +228,8 @@ def _textual(text: str) -> None:
         )
 
 
-def _until(house: House, text: str) -> float:
-    now = house.clock()
-    start, end = span(house, text)
+def _until(now: float, text: str) -> float:
+    start, end = span(now, text)
     if end is None:
         raise InvalidInput(
             f"{shown(text)} has no end, so it is not one moment",
@@ -242,14 +243,14 @@ def _until(house: House, text: str) -> float:
     return min(end, math.floor(now) + 1.0)
 
 
-def _before_all(house: House, text: str) -> NotFound:
-    first = snapshot.first(house.vault.repo)
+def _before_all(vault: Vault, text: str) -> NotFound:
+    first = vault.log.first()
     if first is None:
         return NotFound(
             "nothing was ever committed here", hint="`oneiro remember` begins a history."
         )
     began = dates.iso(first.when)[:16].replace("T", " ")
-    whole = not snapshot.is_shallow(house.vault.repo)
+    whole = not snapshot.is_shallow(vault.repo)
     return BeforeHistory(
         f"nothing was known at {shown(text)}: the history of this vault begins on {began}",
         hint="Name a later day. What is dated by then stands in `oneiro list --until DATE`, and in "

@@ -14,23 +14,25 @@ from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.merge import units
 from oneiro_vault.core.time.date_ranges import iso
 from oneiro_vault.errors import InvalidInput, OneiroError, UnreadableNote
+from oneiro_vault.operations.indexing import Indexing
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.read.readable import served
-from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.history import undo
 from oneiro_vault.vault.history.commit_log import Entry, Line
+from oneiro_vault.vault.vault import Vault
 
 
-def blame(house: House, id: str) -> answers.Blame:
+def blame(indexing: Indexing, /, id: str) -> answers.Blame:
     """The title and paragraphs of a memory (forgotten ones too). `learned`: the date of the commit,
     `dated`: the memory's own date of that version; `commit` is null for what is on disk only;
     `source`: the memory it was made of whose very words these are."""
-    subject = _subject(house, id)
-    lines = house.vault.history.blame(subject.path, subject.data, subject.start)
+    subject = _subject(indexing, id)
+    lines = indexing.vault.history.blame(subject.path, subject.data, subject.start)
     entries = {
-        one.commit: one for one in house.vault.history.these({line.commit for line in lines} - {""})
+        one.commit: one
+        for one in indexing.vault.history.these({line.commit for line in lines} - {""})
     }
-    sources = list(_sources(house, subject.now))
+    sources = list(_sources(indexing, subject.now))
     whose = {text: source["id"] for source, texts in sources for text in texts}
     return {
         "schema": 1,
@@ -45,10 +47,12 @@ def blame(house: House, id: str) -> answers.Blame:
                 "paragraph": number,
                 "text": text,
                 "source": whose.get(_folded(text)),
-                **_origin(house, max(found, key=lambda line: line.when, default=Line()), entries),
+                **_origin(
+                    indexing.vault, max(found, key=lambda line: line.when, default=Line()), entries
+                ),
             }
             for number, text, found in _paragraphs(
-                subject, house.vault.secrets.shown(subject.data), lines
+                subject, indexing.vault.secrets.shown(subject.data), lines
             )
         ],
         "sources": [source for source, _ in sources],
@@ -70,17 +74,17 @@ class _Subject:
     notice: answers.Notice | None = None
 
 
-def _subject(house: House, text: str) -> _Subject:
-    ident, path = recall_show.anyone(house, text)
+def _subject(indexing: Indexing, text: str) -> _Subject:
+    ident, path = recall_show.anyone(indexing, text)
     if path:
-        row = house.index.by_path(path)
+        row = indexing.index.by_path(path)
         if row is None:
             raise InvalidInput(f"{path} is not indexed yet", hint="Try again in a moment.")
-        data, now, notice = served(house, row)
+        data, now, notice = served(indexing, row)
         return _Subject(row.handle, path, data, now, notice=notice)
-    lost = undo.lost(house.vault.repo, house.vault.history, ident)
-    now = memories.parse(lost.path, house.vault.secrets.shown(lost.data))
-    before = house.vault.repo.parents(lost.commit)[0]
+    lost = undo.lost(indexing.vault.repo, indexing.vault.history, ident)
+    now = memories.parse(lost.path, indexing.vault.secrets.shown(lost.data))
+    before = indexing.vault.repo.parents(lost.commit)[0]
     return _Subject(ident, lost.path, lost.data, now, before, forgotten=True)
 
 
@@ -105,42 +109,42 @@ def _folded(text: str) -> str:
     return " ".join(text.split())
 
 
-def _origin(house: House, line: Line, entries: Mapping[str, Entry]) -> answers.Origin:
+def _origin(vault: Vault, line: Line, entries: Mapping[str, Entry]) -> answers.Origin:
     entry = entries.get(line.commit)
     found = {
         "commit": entry.commit if entry else None,
         "learned": iso(entry.when) if entry else None,
-        "dated": _dated(house, line) if entry else None,
+        "dated": _dated(vault, line) if entry else None,
     }
     told = ("op", "actor", "author", "run", "loop", "judge", "reason")
     found |= {name: getattr(entry, name, None) or None for name in told}
     return cast("answers.Origin", found)
 
 
-def _dated(house: House, line: Line) -> str | None:
+def _dated(vault: Vault, line: Line) -> str | None:
     """The memory's own date of a version: `created` of the first, of later ones `timestamp` where
     it moved."""
     try:
-        note = _version(house, line.commit, line.path)
+        note = _version(vault, line.commit, line.path)
     except (OneiroError, UnreadableNote):
         return None
     with suppress(OneiroError, UnreadableNote):
-        old = _version(house, *line.before)
+        old = _version(vault, *line.before)
         return note.timestamp if note.timestamp != old.timestamp else None
     return note.created or note.timestamp or None
 
 
-def _version(house: House, commit: str, path: str) -> Memory:
-    entry = house.vault.repo.entry(commit, path) if commit else None
+def _version(vault: Vault, commit: str, path: str) -> Memory:
+    entry = vault.repo.entry(commit, path) if commit else None
     if entry is None:
         raise UnreadableNote(f"{path} is not there")
-    return memories.parse(path, house.vault.repo.data(entry.blob))
+    return memories.parse(path, vault.repo.data(entry.blob))
 
 
-def _sources(house: House, note: Memory) -> Iterator[tuple[answers.Source, list[str]]]:
+def _sources(indexing: Indexing, note: Memory) -> Iterator[tuple[answers.Source, list[str]]]:
     for relation in ("derived_from", "supersedes"):
         for ident in getattr(note, relation):
-            row = house.index.only(ident)
+            row = indexing.index.only(ident)
             words = ""
             data: answers.Source = {
                 "id": ident,
@@ -151,7 +155,7 @@ def _sources(house: House, note: Memory) -> Iterator[tuple[answers.Source, list[
                 "created": None,
             }
             if row is not None:
-                words = house.index.body(row.key)
+                words = indexing.index.body(row.key)
                 data |= {
                     "title": row.title,
                     "path": row.path,
@@ -160,7 +164,7 @@ def _sources(house: House, note: Memory) -> Iterator[tuple[answers.Source, list[
                 }
             else:
                 with suppress(OneiroError):
-                    lost = undo.lost(house.vault.repo, house.vault.history, ident)
+                    lost = undo.lost(indexing.vault.repo, indexing.vault.history, ident)
                     old = memories.parse(lost.path, lost.data)
                     words = old.body
                     data |= {

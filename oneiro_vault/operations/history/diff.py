@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,18 +17,26 @@ from oneiro_vault.core.time.date_ranges import iso
 from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, UnreadableNote, shown
 from oneiro_vault.operations.history import as_of_view
 from oneiro_vault.operations.history.as_of_view import Moment
-from oneiro_vault.operations.runtime import House
+from oneiro_vault.operations.indexing import Indexing
 from oneiro_vault.vault.history.commit_log import Entry
+from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import is_note
 
 
-def diff(house: House, before: str, after: str | None = None) -> answers.Diff:
+def diff(
+    vault: Vault,
+    indexing: Indexing,
+    clock: Callable[[], float],
+    /,
+    before: str,
+    after: str | None = None,
+) -> answers.Diff:
     """What became of each memory between two moments (dates, or commits; without `after`: until
     now), in the order of history; from before the first commit on, all is new. Raises InvalidInput,
     NotFound."""
-    house.converge()
-    first, last = _ends(house, before, "HEAD" if after is None else after)
-    found = between(house, first.point.commit if first else "", last.point.commit)
+    indexing.converge()
+    first, last = _ends(vault, clock(), before, "HEAD" if after is None else after)
+    found = between(vault, first.point.commit if first else "", last.point.commit)
     answer: answers.Diff = {
         "schema": 1, "from": first.data() if first else None, "to": last.data(),
         "commits": found.commits, "new": [], "revised": [], "merged": [], "retired": [],
@@ -41,17 +49,17 @@ def diff(house: House, before: str, after: str | None = None) -> answers.Diff:
     return answer
 
 
-def _ends(house: House, before: str, after: str) -> tuple[Moment | None, Moment]:
+def _ends(vault: Vault, now: float, before: str, after: str) -> tuple[Moment | None, Moment]:
     """Both moments, the earlier one first; None stands for the time before the first commit."""
     found: list[Moment] = []
     for text in (before, after):
         try:
-            found.append(as_of_view.find(house, text))
+            found.append(as_of_view.find(vault, now, text))
         except NotFound as error:
             missing = error
     if not found:
         raise missing
-    if len(found) == 2 and house.vault.repo.contains(found[1].point.commit, found[0].point.commit):
+    if len(found) == 2 and vault.repo.contains(found[1].point.commit, found[0].point.commit):
         found.reverse()
     return (found[0] if len(found) == 2 else None), found[-1]
 
@@ -262,22 +270,22 @@ class Comparison:
         )
 
 
-def compare(house: House, span: str) -> Comparison:
+def compare(vault: Vault, span: str) -> Comparison:
     """What the commits of `BASE..HEAD` bring against where the two parted. Raises InvalidInput."""
-    return between(house, *_range(house, span))
+    return between(vault, *_range(vault, span))
 
 
-def between(house: House, base: str, head: str) -> Comparison:
+def between(vault: Vault, base: str, head: str) -> Comparison:
     """What was believed at one commit ("" = nothing yet) and at another."""
     entries = [
-        house.vault.erased.veiled(entry)
-        for entry in house.vault.history.log(start=f"{base}..{head}" if base else head)
+        vault.erased.veiled(entry)
+        for entry in vault.history.log(start=f"{base}..{head}" if base else head)
     ]
     found = Comparison(base, head, len(entries))
     for entry in entries:
         for ident in entry.memories if entry.op != "ledger" else ():
             found.why.setdefault(ident, entry)
-    sides = _sides(house, found)
+    sides = _sides(vault, found)
     for key in dict.fromkeys([*sides[0], *sides[1]]):
         pair = Pair(sides[0].get(key), sides[1].get(key))
         brought = captured(pair.now) and pair.now.source not in ("", "user")
@@ -285,13 +293,13 @@ def between(house: House, base: str, head: str) -> Comparison:
             found.captures += 1
         else:
             found.pairs[key] = pair
-    found.blocks = _loaded(house, head, found.pairs)
+    found.blocks = _loaded(vault, head, found.pairs)
     return found
 
 
-def _range(house: House, span: str) -> tuple[str, str]:
+def _range(vault: Vault, span: str) -> tuple[str, str]:
     first, _, second = span.replace("...", "..").partition("..")
-    repo = house.vault.repo
+    repo = vault.repo
     ends = [
         repo.resolve(name) if not name.startswith("-") else ""
         for name in (first.strip(), second.strip() or "HEAD")
@@ -308,13 +316,13 @@ def _range(house: House, span: str) -> tuple[str, str]:
         return "", ends[1]  # nothing in common: all of it is new
 
 
-def _sides(house: House, found: Comparison) -> tuple[dict[str, Memory], dict[str, Memory]]:
+def _sides(vault: Vault, found: Comparison) -> tuple[dict[str, Memory], dict[str, Memory]]:
     sides: tuple[dict[str, Memory], dict[str, Memory]] = ({}, {})
-    for path, entries in sorted(house.vault.repo.difference(found.base, found.head).items()):
+    for path, entries in sorted(vault.repo.difference(found.base, found.head).items()):
         for side, entry in zip((0, 1), entries, strict=True):
             if entry is None or not is_note(path) or path == "README.md":
                 continue
-            note = _read(house, path, entry.blob)
+            note = _read(vault, path, entry.blob)
             if note is None:
                 found.unreadable += [path] if side else []
             elif note.type != "dream":
@@ -332,18 +340,18 @@ def probes_of(body: str) -> tuple[int, int, int, int] | None:
     return int(told[1]), int(told[2]), int(told[3]), int(told[4])
 
 
-def _read(house: House, path: str, blob: str) -> Memory | None:
+def _read(vault: Vault, path: str, blob: str) -> Memory | None:
     try:
-        data = house.vault.repo.data(blob)
-        return None if house.vault.erased.in_file(path, data) else memories.parse(path, data)
+        data = vault.repo.data(blob)
+        return None if vault.erased.in_file(path, data) else memories.parse(path, data)
     except UnreadableNote:
         return None
 
 
 def _loaded(
-    house: House, head: str, pairs: dict[str, Pair]
+    vault: Vault, head: str, pairs: dict[str, Pair]
 ) -> tuple[dict[str, Memory], dict[str, Memory]]:
-    after = {note.id or note.path: note for note in _loaded_at(house, head)}
+    after = {note.id or note.path: note for note in _loaded_at(vault, head)}
     before = {key: note for key, note in after.items() if key not in pairs}
     before |= {
         key: pair.before
@@ -353,9 +361,9 @@ def _loaded(
     return before, after
 
 
-def _loaded_at(house: House, head: str) -> Iterator[Memory]:
-    for path, blob in house.vault.listing(head).items():
-        if b"orientation" in house.vault.repo.data(blob):
-            note = _read(house, path, blob)
+def _loaded_at(vault: Vault, head: str) -> Iterator[Memory]:
+    for path, blob in vault.listing(head).items():
+        if b"orientation" in vault.repo.data(blob):
+            note = _read(vault, path, blob)
             if note is not None and orientation.belongs(note):
                 yield note

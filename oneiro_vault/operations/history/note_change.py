@@ -13,7 +13,7 @@ from oneiro_vault.core.markdown.word_diff import Change, changes
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import GitProblem, UnreadableNote
 from oneiro_vault.operations.history.diff import said
-from oneiro_vault.operations.runtime import House
+from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import is_note
 
 _SILENT: Final = frozenset(("body", "title", "path", "timestamp", "created", "id", "extra"))
@@ -27,18 +27,18 @@ _MARKS: Final = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
 _REPORTS: Final = "dreams/"
 
 
-def in_commit(house: House, commit: str) -> list[answers.ProposedChange]:
+def in_commit(vault: Vault, commit: str) -> list[answers.ProposedChange]:
     """What a commit made of notes, without their secrets; not of reports, nor of what was purged
     since. [] for a commit that cannot be read: `doctor` tells of damage."""
-    repo, found = house.vault.repo, []
-    veiled = house.vault.secrets.shown
+    repo, found = vault.repo, []
+    veiled = vault.secrets.shown
     with suppress(GitProblem):
         parent = next(iter(repo.parents(commit)), "")
         for path, sides in repo.difference(parent, commit).items():
             if not is_note(path) or path.startswith(_REPORTS):
                 continue
             before, after = (repo.data(side.blob) if side else None for side in sides)
-            if not any(house.vault.erased.in_file(path, data) for data in (before, after) if data):
+            if not any(vault.erased.in_file(path, data) for data in (before, after) if data):
                 pair = (veiled(data) if data is not None else None for data in (before, after))
                 found.append(change(path, *pair))
     return found

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core.markdown.orientation import units
 from oneiro_vault.core.markdown.word_diff import cell, marked
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.operations.history.diff import ALIVE, Comparison, Pair, compare, said
-from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.operations.runtime import House
 from oneiro_vault.recall.request import Asked
 from oneiro_vault.recall.search import Search
 
@@ -31,7 +31,7 @@ def pr_summary(
 ) -> answers.PullRequest:
     """What the commits of `range` (BASE..HEAD) change, as tables. Raises InvalidInput for a range
     that is none."""
-    found = compare(house, range)
+    found = compare(house.vault, range)
     tables = _tables(found)
     recall = _probed(house, found, progress)
     text = _page(found, tables, _recall(found, recall))
@@ -191,8 +191,8 @@ def _probed(house: House, found: Comparison, progress: Progress) -> answers.Prob
     """Finds what has faded as well: that a memory is old is not this branch's doing."""
     if found.head != house.vault.head():
         return None
-    house.converge()
-    search = Search(house.index, house.remembered(), house.weights)
+    house.indexing.converge()
+    search = Search(house.index, house.uses.remembered(), house.weights)
     asked = ("new", "revised", "retired")
     pairs = [
         (key, pair)
@@ -221,7 +221,7 @@ def _heirs(found: Comparison, key: str, pair: Pair) -> Iterator[str]:
 def _found(house: House, search: Search, title: str, idents: set[str]) -> bool:
     if not title.strip():
         return True  # a title that is no question loses nothing
-    rows = search.run(Asked(title, _TOP), house.query_vector(title, wait=False)[0])
+    rows = search.run(Asked(title, _TOP), house.vectors.query(title, wait=False)[0])
     return any(one.row.handle in idents or one.row.path in idents for one in rows)
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.core.time import strength as curve
@@ -19,7 +19,7 @@ from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.index.base import Age, Row
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.read.recall_show import check_text, many, opened
-from oneiro_vault.operations.runtime import DOUBT, House, Remembered, View, quiet
+from oneiro_vault.operations.runtime import DOUBT, House, Remembered, View
 
 POINTS: Final = 61
 """Points of a curve, at equal distances."""
@@ -35,8 +35,8 @@ def strength(house: House, id: str, days: int = 30) -> answers.Strength:
     """The curve of one memory, from 90 days ago at most to `days` ahead. Not a use of it."""
     if not 1 <= days <= LONGEST:
         raise InvalidInput(f"days must be a whole number from 1 to {LONGEST}, not {shown(days)}")
-    row = house.resolve(id)
-    known = house.remembered()
+    row = house.indexing.resolve(id)
+    known = house.uses.remembered()
     looks, learned = _looks(row, known)
     stability, fades = known.stability(row), known.fades(row)
     return {
@@ -60,12 +60,12 @@ def usage(house: House, id: str, limit: int = 50) -> answers.Usage:
     Raises InvalidInput, NotFound, AmbiguousId."""
     if not 1 <= limit <= MOST:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
-    house.converge()
-    ident, path = recall_show.anyone(house, id)
+    house.indexing.converge()
+    ident, path = recall_show.anyone(house.indexing, id)
     row = house.index.by_path(path) if path else None
     events = [
         event
-        for event in house.vault.events()
+        for event in house.vault.ledger.events()
         if event.get("e") in ("use", DOUBT) and ident and event.get("id") == ident
     ]
     events.sort(key=lambda event: str(event.get("t", "")), reverse=True)

@@ -11,14 +11,14 @@ from datetime import date, timedelta
 from typing import Final, NamedTuple
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.index.base import Filters
 from oneiro_vault.operations.history import as_of_view
 from oneiro_vault.operations.history.strength_curve import check_page
 from oneiro_vault.operations.read.recall_show import REPORT, check_text, many, opened
-from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.operations.runtime import House
 
 SIZES: Final = ("year", "month", "day")
 MOST: Final = 800
@@ -64,8 +64,9 @@ def timeline(
     check_page(limit, offset)
     kinds = many(type or ())
     check_text(*kinds, within)
-    start, end = as_of_view.span(house, within) if within is not None else (None, None)
+    start, end = as_of_view.span(house.clock(), within) if within is not None else (None, None)
     asked = _Asked(*(None if edge is None else _local(edge) for edge in (start, end)))
+    first = house.vault.log.first()
     with opened(house, as_of, progress) as view:
         filters = Filters(type=kinds, without=() if kinds else REPORT)
         every, undated = _read(view.index.by_day(Filters(without=REPORT)))
@@ -87,7 +88,7 @@ def timeline(
             "first": every[0].day.isoformat() if every else None,
             "last": every[-1].day.isoformat() if every else None,
             "undated": undated,
-            "began": house.began(),
+            "began": dates.iso(first.when)[:10] if first is not None else None,
         }
         return {**answer, **view.told(None, None, 0)}
 

@@ -15,11 +15,12 @@ from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import InvalidInput, OneiroError, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.history.note_change import written
+from oneiro_vault.operations.indexing import Indexing
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.read.readable import served
-from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.history import commit_log
 from oneiro_vault.vault.history.commit_log import Entry
+from oneiro_vault.vault.vault import Vault
 
 MOST: Final = 200
 """Versions of one answer."""
@@ -36,19 +37,20 @@ _SAYS: Final = 600
 """Characters of what another memory says."""
 
 
-def versions(house: House, id: str, limit: int = 50) -> answers.Versions:
+def versions(indexing: Indexing, /, id: str, limit: int = 50) -> answers.Versions:
     """The commits of a memory, newest first, each with what it said from then on and what differs
     from before; forgotten memories too. What is on disk alone comes first, without a commit.
     `chain`: what it replaced and what replaced it, the oldest first. Not a use of it. Raises
     InvalidInput, NotFound, AmbiguousId."""
     if not 1 <= limit <= MOST:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
-    house.converge()
-    ident, path = recall_show.anyone(house, id)
-    row = house.index.by_path(path) if path else None
-    entries = house.vault.log(_COMMITS, memory=ident, path=path, quick=True)
+    indexing.converge()
+    ident, path = recall_show.anyone(indexing, id)
+    row = indexing.index.by_path(path) if path else None
+    entries = indexing.vault.log.entries(_COMMITS, memory=ident, path=path, quick=True)
     taken = commit_log.taken_back(one for one in entries if one.reason.startswith("undo of "))
-    found = [*_on_disk(house, row), *islice(_walk(house, entries, ident, path), limit + 1)]
+    former = _walk(indexing.vault, entries, ident, path)
+    found = [*_on_disk(indexing, row), *islice(former, limit + 1)]
     pairs = zip(found, [*found[1:], None], strict=True)
     told = [_version(one, before, taken) for one, before in pairs][:limit]
     last = next((one.note for one in found if one.note), None)
@@ -60,7 +62,7 @@ def versions(house: House, id: str, limit: int = 50) -> answers.Versions:
         "status": row.status if row else "forgotten",
         "versions": told,
         "more": len(found) > limit,
-        "chain": _chain(house, row) if row else [],
+        "chain": _chain(indexing, row) if row else [],
     }
 
 
@@ -75,45 +77,45 @@ class _State:
     note: Memory | None = None
 
 
-def _on_disk(house: House, row: Row | None) -> Iterator[_State]:
+def _on_disk(indexing: Indexing, row: Row | None) -> Iterator[_State]:
     """What no commit has yet."""
     if row is None:
         return
     try:
-        data, note, notice = served(house, row)
-        head = house.vault.past.heads([row.path]).get(row.path)
-        if notice is None and (head is None or house.vault.past.data(head) != data):
+        data, note, notice = served(indexing, row)
+        head = indexing.vault.past.heads([row.path]).get(row.path)
+        if notice is None and (head is None or indexing.vault.past.data(head) != data):
             yield _State(None, row.path, data, note)
     except OneiroError:
         return
 
 
-def _walk(house: House, entries: Sequence[Entry], ident: str, path: str) -> Iterator[_State]:
+def _walk(vault: Vault, entries: Sequence[Entry], ident: str, path: str) -> Iterator[_State]:
     """From the newest back, following the file under every name it had."""
     for entry in entries:
         own = [one for one in entry.paths if ident and ident in one]
         names = dict.fromkeys([*filter(None, [path]), *own, *entry.paths[:_FEW]])
-        state = next(filter(None, (_read(house, entry, name, ident) for name in names)), None)
+        state = next(filter(None, (_read(vault, entry, name, ident) for name in names)), None)
         path = state.path if state else next(iter(own), path)
         if path in entry.paths:  # else it only says something of it
             yield state or _State(entry, path)
 
 
-def _read(house: House, entry: Entry, path: str, ident: str) -> _State | None:
+def _read(vault: Vault, entry: Entry, path: str, ident: str) -> _State | None:
     try:
-        place = house.vault.repo.entry(entry.commit, path)
+        place = vault.repo.entry(entry.commit, path)
         if place is None or not path.lower().endswith(".md"):
             return None
-        data = house.vault.past.data(place.blob)
-        note = _parsed(house, path, data)
+        data = vault.past.data(place.blob)
+        note = _parsed(vault, path, data)
     except OneiroError:
         return None
     same = not ident or ident == note.id or ident in path
     return _State(entry, path, data, note) if same else None
 
 
-def _parsed(house: House, path: str, data: bytes) -> Memory:
-    shown_ = house.vault.secrets.shown(data)
+def _parsed(vault: Vault, path: str, data: bytes) -> Memory:
+    shown_ = vault.secrets.shown(data)
     try:
         return memories.parse(path, shown_)
     except OneiroError:
@@ -153,10 +155,10 @@ def _differing(before: Memory | None, after: Memory | None) -> dict[str, list[st
     return {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def _chain(house: House, row: Row) -> list[answers.Held]:
+def _chain(indexing: Indexing, row: Row) -> list[answers.Held]:
     """In the order in which they held."""
-    keys = {row.key, *house.index.succession([row.key]).get(row.key, ())}
-    rows, bodies = house.index.rows(keys), house.index.bodies(keys)
+    keys = {row.key, *indexing.index.succession([row.key]).get(row.key, ())}
+    rows, bodies = indexing.index.rows(keys), indexing.index.bodies(keys)
     ordered = sorted(rows.values(), key=lambda one: (_since(one, rows), one.when or 0.0, one.path))
     return [_held(one, bodies.get(one.key, "")) for one in ordered]
 

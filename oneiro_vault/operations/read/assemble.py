@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core.markdown.orientation import LIMIT, at_most, estimate, shorten, units
 from oneiro_vault.core.markdown.quoting import PREFACE, escape, quote
 from oneiro_vault.core.memory import captured
@@ -16,7 +16,7 @@ from oneiro_vault.errors import EmbedderProblem, InvalidInput, shown
 from oneiro_vault.index.base import Row, Vectors
 from oneiro_vault.operations.read import orient
 from oneiro_vault.operations.read.recall_show import check_text
-from oneiro_vault.operations.runtime import House, quiet
+from oneiro_vault.operations.runtime import House
 from oneiro_vault.recall import sections
 from oneiro_vault.recall.gather import Gather, Gathered
 from oneiro_vault.recall.sections import Piece
@@ -49,9 +49,9 @@ def context(
     tokens = house.settings["context.tokens"] if tokens is None else tokens
     if tokens < 0:
         raise InvalidInput(f"tokens must be a whole number, 0 or more, not {shown(tokens)}")
-    behind = house.converge()
+    behind = house.indexing.converge()
     query = prompt[:_LONGEST]
-    vector, degraded = house.query_vector(query, wait=not fast, progress=progress)
+    vector, degraded = house.vectors.query(query, wait=not fast, progress=progress)
     work = _Assembly(house, query, vector, project)
     intents = _intents(query)
     found = work.gathered(lambda _: True, intents)
@@ -101,12 +101,12 @@ def inject(
     tokens = house.settings["inject.tokens"] if tokens is None else tokens
     if tokens < 0:
         raise InvalidInput(f"tokens must be a whole number, 0 or more, not {shown(tokens)}")
-    house.attend()
+    house.vectors.attend()
     query = prompt[:_LONGEST]
     if not tokens or not analyse(query).words:
         return _injected([], None)
-    behind = house.converge()
-    vector, degraded = house.query_vector(query, wait=False)
+    behind = house.indexing.converge()
+    vector, degraded = house.vectors.query(query, wait=False)
     work = _Assembly(house, query, vector, project)
     given = set(known)
     found = work.gathered(
@@ -158,7 +158,7 @@ class _Assembly:
         house, past = self._house, looks_back(self._query)
         gather = Gather(
             house.index,
-            house.remembered(),
+            house.uses.remembered(),
             self._query,
             self._vector,
             lambda row: _speaks(row, past) and admits(row),

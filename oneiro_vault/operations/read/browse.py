@@ -12,11 +12,12 @@ from oneiro_vault.core import picture
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.errors import InvalidInput, NotFound, shown
 from oneiro_vault.index.base import Row
+from oneiro_vault.operations.indexing import Indexing
 from oneiro_vault.operations.read.orient import note_use
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.read.recall_show import check_text
 from oneiro_vault.operations.remember.drafts import KEPT, note_path
-from oneiro_vault.operations.runtime import House
+from oneiro_vault.operations.runtime import Uses
 from oneiro_vault.vault.change import Operation, Remove, Write
 from oneiro_vault.vault.worktree.files import checked, hidden
 
@@ -26,14 +27,15 @@ _LONGEST: Final = 1_000
 _FEW: Final = 20
 
 
-def browse(house: House, path: str = "") -> answers.Browsed:
+def browse(indexing: Indexing, uses: Uses, /, path: str = "") -> answers.Browsed:
     """What is at a path of the vault ("": all): a folder's `entries`, two levels deep, or a `note`,
     which counts as a use, once a day. Raises NotFound or UnsafePath."""
-    house.converge()
-    row = house.index.by_path(checked(path)) if path else None
+    indexing.converge()
+    row = indexing.index.by_path(checked(path)) if path else None
     if row is not None:
-        return {"schema": 1, "path": path, "note": _note(house, row), "entries": [], "left": 0}
-    entries = _entries(house, f"{path}/" if path else "")
+        note = _note(indexing, uses, row)
+        return {"schema": 1, "path": path, "note": note, "entries": [], "left": 0}
+    entries = _entries(indexing, f"{path}/" if path else "")
     if path and not entries:
         raise NotFound(
             f"there is no note and no folder {shown(path, 120)}",
@@ -48,29 +50,29 @@ def browse(house: House, path: str = "") -> answers.Browsed:
     }
 
 
-def follow(house: House, to: str, source: str | None = None) -> answers.Followed:
+def follow(indexing: Indexing, /, to: str, source: str | None = None) -> answers.Followed:
     """The notes that a link may mean, as it is written (`[[to]]`, a path, an id), the likeliest
     first, at most 20; `source`: the id of the note it stands in. None: it leads nowhere. Not a use.
     Raises InvalidInput, for `source` NotFound, AmbiguousId."""
     check_text(to)
-    house.converge()
-    path = house.resolve(source).path if source else ""
-    rows = house.index.meant_by(to[:_LONGEST], path)
+    indexing.converge()
+    path = indexing.resolve(source).path if source else ""
+    rows = indexing.index.meant_by(to[:_LONGEST], path)
     return {"schema": 1, "results": [{"id": row.handle, "path": row.path} for row in rows[:_FEW]]}
 
 
-def _note(house: House, row: Row) -> answers.BrowsedNote:
-    data, known, notice = served(house, row)
-    note_use(house, row, house.remembered())
+def _note(indexing: Indexing, uses: Uses, row: Row) -> answers.BrowsedNote:
+    data, known, notice = served(indexing, row)
+    note_use(uses, row, uses.remembered())
     found = {"id": row.handle, "body": known.body, "sha256": sha256(data).hexdigest()}
     keys = ("type", "title", "created", "timestamp", "source", "trust", "status", "core")
     found |= {name: getattr(known, name) for name in keys}
     return cast("answers.BrowsedNote", {**found, "notice": notice})
 
 
-def _entries(house: House, prefix: str) -> list[answers.Entry]:
+def _entries(indexing: Indexing, prefix: str) -> list[answers.Entry]:
     found: dict[str, answers.Entry] = {}
-    for row in house.index.list(limit=10_000_000):
+    for row in indexing.index.list(limit=10_000_000):
         if not row.path.startswith(prefix) or hidden(row.path):
             continue
         parts = row.path[len(prefix) :].split("/")
@@ -93,17 +95,17 @@ def _entries(house: House, prefix: str) -> list[answers.Entry]:
     return [found[name] for name in sorted(found)]
 
 
-def move(house: House, id: str, path: str, actor: str = "user") -> answers.Moved:
+def move(indexing: Indexing, /, id: str, path: str, actor: str = "user") -> answers.Moved:
     """Give a note another path, in one commit; its bytes and its id stay. A machine may not move
     what is a person's (`memory.owned`), or what links would lead nowhere by. Raises InvalidInput,
     UnsafePath, StaleMemory when something is there already."""
-    row, target = house.resolve(id), note_path(path)
+    row, target = indexing.resolve(id), note_path(path)
     if row.path == target:
         raise InvalidInput(f"{shown(target, 120)} is where it is", kept=KEPT)
-    data, known = house.load(row)
+    data, known = indexing.load(row)
     if (why := memories.owned(row)) and actor != "user":
         raise InvalidInput(f"{row.title} {why}", kept=KEPT, hint="Only a person may move it.")
-    if house.index.links_to(row.key) and actor != "user":
+    if indexing.index.links_to(row.key) and actor != "user":
         raise InvalidInput(
             f"other notes link to {row.path}",
             kept=KEPT,
@@ -119,8 +121,8 @@ def move(house: House, id: str, path: str, actor: str = "user") -> answers.Moved
     operation = Operation(
         "revise", f"{row.title} is {target} now", actor, (row.id,) if row.id else ()
     )
-    receipt = house.vault.apply([Write(target, data), Remove(row.path, base)], operation)
-    house.refresh([row.path, target])
+    receipt = indexing.vault.apply([Write(target, data), Remove(row.path, base)], operation)
+    indexing.refresh([row.path, target])
     return {
         "schema": 1,
         "id": row.handle,

@@ -65,7 +65,7 @@ def graph(
     with opened(house, as_of) as view:
         statuses = (*EVER, "archived") if ever else LIVE
         speaking = StatedBy(statuses, "" if ever else dates.iso(view.known.now))
-        found = Graph(view.index, speaking, house.forgotten())
+        found = Graph(view.index, speaking, house.uses.forgotten())
         start = _one(view, found, name)
         if to is None:
             walk = found.walk(start, steps, limit, wanted(asked))
@@ -181,8 +181,8 @@ def spelled(
 def levels(house: House, id: str, up: bool = False) -> answers.Levels:
     """From a memory down to what it was made of, and so on to the raw words of conversations; or
     `up` to what was made of it: facts, insights, orientation. Nearest first; not a use."""
-    house.converge()
-    row = house.resolve(id)
+    house.indexing.converge()
+    row = house.indexing.resolve(id)
     found: list[answers.Level] = []
     seen, frontier = {row.key}, [row]
     while frontier and len(found) < MOST:
@@ -216,8 +216,8 @@ def _level(house: House, row: Row, of: Row, depth: int, up: bool) -> answers.Lev
 
 def _raw(house: House, capture: Row, fact: Row) -> str:
     """The words of a capture that a memory rests on."""
-    named = [str(one) for one in house.load(fact)[1].extra.get(turns.KEY) or ()]
-    _, known, _ = served(house, capture)
+    named = [str(one) for one in house.indexing.load(fact)[1].extra.get(turns.KEY) or ()]
+    _, known, _ = served(house.indexing, capture)
     said = [known.body[one.start : one.end].strip() for one in turns.named(known, named)]
     return "\n".join(said)[:_WORDS]
 
@@ -273,11 +273,11 @@ def whole_graph(
         raise InvalidInput(f"wait is from 0 to {LONGEST:.0f} seconds")
     kinds, others = many(type or ()), many(without or ())
     check_text(*kinds, *others, project, since, until)
-    first = _day(as_of_view.span(house, since)[0] if since else None, "")
-    after = _day(as_of_view.span(house, until)[1] if until else None, "~")
+    first = _day(as_of_view.span(house.clock(), since)[0] if since else None, "")
+    after = _day(as_of_view.span(house.clock(), until)[1] if until else None, "~")
     with opened(house, as_of) as view:
         drawn = house.drawn = house.drawn or Drawn(house)
-        whole = _whole(drawn, view, ever, house.forgotten())
+        whole = _whole(drawn, view, ever, house.uses.forgotten())
         living = not ever and not view.past
         at = drawn.places.of(whole.refs, whole.edges, wait, living)
         kept = _kept(

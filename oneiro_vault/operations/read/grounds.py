@@ -26,8 +26,8 @@ def grounds(house: House, ids: Sequence[str]) -> answers.Grounds:
     Raises InvalidInput, NotFound, AmbiguousId."""
     if len(ids) > MOST:
         raise InvalidInput(f"{len(ids)} ids at once are too many", hint=f"Ask for at most {MOST}.")
-    house.converge()
-    rows = [house.resolve(one) for one in ids]
+    house.indexing.converge()
+    rows = [house.indexing.resolve(one) for one in ids]
     bodies = house.index.bodies([row.key for row in rows])
     found: list[answers.Grounded] = []
     for row in rows:
@@ -46,7 +46,8 @@ def wake(house: House, project: str | None = None, as_of: str | None = None) -> 
         blocks = [
             _block(view.index, one, at in found.included) for at, one in enumerate(found.blocks)
         ]
-    ended = [] if as_of else [_ended(*one) for one in handoff.of_projects(house).items()]
+    last = {} if as_of else handoff.of_projects(house.vault, house.index, house.clock())
+    ended = [_ended(*one) for one in last.items()]
     ended.sort(key=lambda one: one["day"], reverse=True)
     line = next((one["line"] for one in ended if one["project"] == project), "")
     text = "\n\n".join(filter(None, (found.text, line)))

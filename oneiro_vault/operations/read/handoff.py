@@ -13,7 +13,8 @@ from oneiro_vault.core.memory import EPISODIC, captured
 from oneiro_vault.core.text.claims import split_sentences, tokens
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.index.base import Row
-from oneiro_vault.operations.runtime import House
+from oneiro_vault.index.store import Index
+from oneiro_vault.vault.vault import Vault
 
 FILE: Final = "conversations.json"
 """In the vault's `.oneiro`: the folder (device and inode, so that no vault brings its own) and
@@ -42,21 +43,19 @@ class Ended(TypedDict):
     words: str
 
 
-def of_projects(house: House) -> dict[str, Ended]:
+def of_projects(vault: Vault, index: Index, now: float) -> dict[str, Ended]:
     """Project -> its last conversation, "" for those without one."""
-    since = house.clock() - LATELY
+    since = now - LATELY
     asked: tuple[dict[str, str], ...] = ({"source": SOURCE}, {"tag": REFLECTION})
     rows = (
         row
         for where in asked
-        for row in house.index.list(
-            type=EPISODIC, status="active", since=since, limit=_NEWEST, **where
-        )
+        for row in index.list(type=EPISODIC, status="active", since=since, limit=_NEWEST, **where)
     )
     newest = {row.project: row for row in sorted(filter(is_conversation, rows), key=_last)}
     kept = sorted(newest.values(), key=_last)[-PROJECTS:]
-    bodies = house.index.bodies([row.key for row in kept])
-    found = ((row, _ended(house, row, bodies.get(row.key, ""))) for row in kept)
+    bodies = index.bodies([row.key for row in kept])
+    found = ((row, _ended(vault, row, bodies.get(row.key, ""))) for row in kept)
     return {row.project: one for row, one in found if one["words"]}
 
 
@@ -70,19 +69,19 @@ def _last(row: Row) -> tuple[float, str]:
     return row.when or 0.0, row.title
 
 
-def _ended(house: House, row: Row, body: str) -> Ended:
+def _ended(vault: Vault, row: Row, body: str) -> Ended:
     said = {one.name.partition(".")[0] for one in turns.spans(body) if one.speaker in _PEOPLE}
-    words = row.outcome or (body if REFLECTION in row.tags else _farewell(house, row, body))
+    words = row.outcome or (body if REFLECTION in row.tags else _farewell(vault, row, body))
     return {
         "id": row.handle, "path": row.path, "size": row.size, "session": row.session,
         "day": row.created[:10], "messages": len(said), "words": _short(words),
     }  # fmt: skip
 
 
-def _farewell(house: House, row: Row, body: str) -> str:
+def _farewell(vault: Vault, row: Row, body: str) -> str:
     """The last words of the person that say something; nobody else's begin a conversation."""
     try:
-        memory = memories.parse(row.path, house.vault.read(row.path))
+        memory = memories.parse(row.path, vault.read(row.path))
     except OneiroError:
         return ""
     said = turns.own_words(replace(memory, body=body)).split("\n\n")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.markdown import orientation, parser
 from oneiro_vault.core.memory import captured
@@ -24,7 +24,7 @@ from oneiro_vault.index.keyword.queries import Answers
 from oneiro_vault.operations.read import handoff, recall_show
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.remember import images, write
-from oneiro_vault.operations.runtime import DOUBT, USEFUL, House, Remembered, quiet
+from oneiro_vault.operations.runtime import DOUBT, USEFUL, House, Remembered, Uses
 
 MOST: Final = 100
 """Ids, rows or updates in one request."""
@@ -55,7 +55,7 @@ def orient(
     if limit < _LEAST:
         raise InvalidInput(f"limit must be a whole number from {_LEAST}, not {shown(limit)}")
     recall_show.check_text(context, project)
-    house.converge()
+    house.indexing.converge()
     found = rendered(house.index, limit)
     rows: Sequence[answers.RecentRow] = []
     degraded = None
@@ -103,7 +103,7 @@ def listed(one: orientation.Block, included: bool) -> answers.BlockRow:
 
 
 def _latest(house: House, n: int, project: str | None) -> Sequence[answers.RecentRow]:
-    known = house.remembered()
+    known = house.uses.remembered()
     rows: dict[int, Row] = {}
     for where in ({"project": project}, {}) if project else ({},):
         newest = house.index.list(type=_TYPES, status="active", limit=4 * n, **where)
@@ -146,13 +146,13 @@ def get(house: House, ids: Sequence[Any]) -> answers.Got:
         raise InvalidInput(f"{len(ids)} ids at once are too many", hint=f"Ask for at most {MOST}.")
     found: dict[str, answers.FullMemory] = {}
     missing: list[answers.Missing] = []
-    known = house.remembered()
+    known = house.uses.remembered()
     for ident in ids:
         try:
-            row = house.resolve(ident)
+            row = house.indexing.resolve(ident)
             if row.handle not in found:
                 found[row.handle] = _in_full(house, row, known)
-                note_use(house, row, known)
+                note_use(house.uses, row, known)
         except OneiroError as error:
             missing.append(
                 {"id": str(ident), "reason": " ".join(filter(None, (f"{error}.", error.hint)))}
@@ -161,7 +161,7 @@ def get(house: House, ids: Sequence[Any]) -> answers.Got:
 
 
 def _in_full(house: House, row: Row, ledger: Remembered) -> answers.FullMemory:
-    _, known, notice = served(house, row)
+    _, known, notice = served(house.indexing, row)
     found: dict[str, Any] = {"id": row.handle, "path": row.path}
     found |= {name: getattr(known, name) for name in _KEYS}
     found |= {name: list(getattr(known, name)) for name in _LISTS}
@@ -170,7 +170,7 @@ def _in_full(house: House, row: Row, ledger: Remembered) -> answers.FullMemory:
         {
             **found,
             "strength": round(ledger.strength(row), 4),
-            "images": images.of_note(house, known.body),
+            "images": images.of_note(house.vault, known.body),
             "links": house.index.links_from(row.key),
             "backlinks": house.index.links_to(row.key),
             "notice": notice,
@@ -183,7 +183,7 @@ def feedback(
 ) -> answers.Fedback:
     """Say of a memory that it helped, which keeps it from fading, or that it was wrong: it is
     injected nowhere then and stands behind all others, until it is useful again. Its words stay."""
-    row = house.resolve(id)
+    row = house.indexing.resolve(id)
     if not row.id:
         raise InvalidInput(
             f"{row.path} has no id of its own",
@@ -198,25 +198,25 @@ def feedback(
     kept = " ".join(reason.split())[:_QUESTION]
     said = {"reason": kept} if kept and not house.vault.secrets.find(kept) else {}
     if useful:
-        house.vault.use(row.id, "use", why=USEFUL, actor=actor, **said)
+        house.vault.ledger.use(row.id, "use", why=USEFUL, actor=actor, **said)
     else:
-        house.vault.use(row.id, DOUBT, actor=actor, **said)
+        house.vault.ledger.use(row.id, DOUBT, actor=actor, **said)
     return {
         "schema": 1,
         "id": row.id,
         "title": row.title,
         "doubted": not useful,
-        "strength": round(house.remembered().strength(row), 4),
+        "strength": round(house.uses.remembered().strength(row), 4),
     }
 
 
-def note_use(house: House, row: Row, ledger: Remembered) -> None:
+def note_use(uses: Uses, row: Row, ledger: Remembered) -> None:
     """Note a deliberate look at a memory, unless today's is known; a full disk must not hide the
     memory."""
     use, today = ledger.use(row), datetime.fromtimestamp(ledger.now, UTC).date().isoformat()
     if row.id and not (use is not None and today in use.days):
         with suppress(DiskProblem):
-            house.used(row.id, "fetched")
+            uses.used(row.id, "fetched")
 
 
 # -- what a conversation left behind
@@ -285,8 +285,8 @@ def _update(house: House, update: object, actor: str) -> answers.Reframed:
 def flagged(house: House, limit: int = 20) -> answers.Flagged:
     """Notes with an open question, newest first, each with the question as its callouts put it."""
     _whole("limit", limit, 1)
-    house.converge()
-    known = house.remembered()
+    house.indexing.converge()
+    known = house.uses.remembered()
     rows = house.index.flagged()
     asked = {row.path: _question(house, row) for row in rows[:limit]}
     reasons = _why_flagged(house) if "" in asked.values() and house.vault.head() else {}
@@ -303,7 +303,7 @@ def flagged(house: House, limit: int = 20) -> answers.Flagged:
 
 def _question(house: House, row: Row) -> str:
     try:
-        body = served(house, row)[1].body
+        body = served(house.indexing, row)[1].body
     except OneiroError:
         return ""
     callouts = parser.parse(body).callouts
@@ -379,7 +379,7 @@ def publish(house: House) -> set[str]:
 def publish_conversations(house: House) -> set[str]:
     """Leave beside it how the last conversations ended; returns the paths of their notes. Raises
     OSError."""
-    ended = handoff.of_projects(house)
+    ended = handoff.of_projects(house.vault, house.index, house.clock())
     place = house.root.stat()
     record = {"root": [place.st_dev, place.st_ino], "projects": ended}
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))

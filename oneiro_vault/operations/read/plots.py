@@ -10,29 +10,32 @@ from typing import Final
 from oneiro_vault import answers
 from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.index.base import Row
+from oneiro_vault.index.store import Index
 from oneiro_vault.mind.report import costs_of
+from oneiro_vault.operations.indexing import Indexing
 from oneiro_vault.operations.read.recall_show import REPORT
 from oneiro_vault.operations.read.wisdom import KINDS, Days, influencing, used_on
-from oneiro_vault.operations.runtime import House
+from oneiro_vault.operations.runtime import Remembered, Uses
 
 STEPS: Final = 10
 MOST: Final = 40
 """Memories whose influence is told."""
 
 
-def plots(house: House, limit: int = 8) -> answers.Plots:
+def plots(indexing: Indexing, uses: Uses, /, limit: int = 8) -> answers.Plots:
     """What `stats --plot` and the page draw; `limit`: of the most used memories. Not a use.
     Raises InvalidInput."""
     if not 1 <= limit <= MOST:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
-    house.converge()
-    rows = house.index.list(without=REPORT, limit=10_000_000)
-    used = used_on(house)
+    index = indexing.index
+    indexing.converge()
+    rows = index.list(without=REPORT, limit=10_000_000)
+    used = used_on(indexing.vault)
     every = {kind: Counter[str]() for kind in KINDS}
     for days in used.values():
         for kind in KINDS:
             every[kind].update(days[kind])
-    strong = _strengths(house, rows)
+    strong = _strengths(uses.remembered(), rows)
     return {
         "schema": 1,
         "growth": _growth(rows),
@@ -41,7 +44,7 @@ def plots(house: House, limit: int = 8) -> answers.Plots:
         "faded": strong["faded"],
         "uses": {kind: dict(sorted(every[kind].items())) for kind in KINDS},
         "influence": _most_used(rows, used, limit),
-        "nights": _nights(house),
+        "nights": _nights(index),
     }
 
 
@@ -61,8 +64,7 @@ def _growth(rows: list[Row]) -> dict[str, dict[str, int]]:
     return {name: dict(sorted(days.items())) for name, days in sorted(found.items())}
 
 
-def _strengths(house: House, rows: list[Row]) -> answers.Strengths:
-    known = house.remembered()
+def _strengths(known: Remembered, rows: list[Row]) -> answers.Strengths:
     counts, lasting, faded = [0] * STEPS, 0, 0
     for row in rows:
         if row.status in ("superseded", "archived"):
@@ -76,10 +78,10 @@ def _strengths(house: House, rows: list[Row]) -> answers.Strengths:
     return {"strengths": counts, "lasting": lasting, "faded": faded}
 
 
-def _nights(house: House) -> list[answers.Night]:
+def _nights(index: Index) -> list[answers.Night]:
     found: list[answers.Night] = []
-    rows = house.index.list(type=REPORT, limit=10_000)
-    bodies = house.index.bodies([row.key for row in rows])
+    rows = index.list(type=REPORT, limit=10_000)
+    bodies = index.bodies([row.key for row in rows])
     for row in sorted(rows, key=lambda row: (row.when or 0.0, row.path)):
         asked, tokens_in, tokens_out, cost = costs_of(bodies.get(row.key, ""))
         if row.created:

@@ -12,7 +12,7 @@ from oneiro_vault.core.frontmatter.salvage import BROKEN
 from oneiro_vault.core.memory import Memory, parse
 from oneiro_vault.errors import DiskProblem, NotFound, OneiroError, UnreadableNote, UnsafePath
 from oneiro_vault.index.base import Row
-from oneiro_vault.operations.runtime import House
+from oneiro_vault.operations.indexing import Indexing
 from oneiro_vault.vault.health.problems import SECRET
 from oneiro_vault.vault.secrets.secret_scan import told
 
@@ -29,32 +29,32 @@ _RETURN: Final = (
 )
 
 
-def served(house: House, row: Row) -> tuple[bytes, Memory, answers.Notice | None]:
+def served(indexing: Indexing, row: Row) -> tuple[bytes, Memory, answers.Notice | None]:
     """The bytes of a note, what may be shown of what they say, and a notice when that is not what
     is on disk. Raises NotFound for a note that is gone."""
     data = b""
     try:
-        data = house.vault.read(row.path)
-        shown = house.vault.secrets.shown(data)
-        return data, parse(row.path, shown), None if shown == data else _veiled(house, row, data)
+        data = indexing.vault.read(row.path)
+        shown = indexing.vault.secrets.shown(data)
+        return data, parse(row.path, shown), None if shown == data else _veiled(indexing, row, data)
     except (UnreadableNote, UnsafePath, DiskProblem) as error:
         if data and not BROKEN.isdisjoint(row.problems):
             return (
                 data,
-                _salvaged(house, row),
+                _salvaged(indexing, row),
                 {"path": row.path, "reason": str(error), "hint": _CHECK, "shown": SALVAGED},
             )
         reason, hint = str(error), _MEND
     except NotFound:
-        if row.path not in house.held:
+        if row.path not in indexing.held:
             raise
-        reason, hint = f"the file is gone ({house.braked})", _RETURN
+        reason, hint = f"the file is gone ({indexing.braked})", _RETURN
     notice: answers.Notice = {"path": row.path, "reason": reason, "hint": hint, "shown": FORMER}
-    return *_last_good(house, row), notice
+    return *_last_good(indexing, row), notice
 
 
-def _veiled(house: House, row: Row, data: bytes) -> answers.Notice:
-    what = told(house.vault.secrets.inside(row.path, data))
+def _veiled(indexing: Indexing, row: Row, data: bytes) -> answers.Notice:
+    what = told(indexing.vault.secrets.inside(row.path, data))
     return {
         "path": row.path,
         "reason": f"it holds what looks like {what}",
@@ -63,17 +63,17 @@ def _veiled(house: House, row: Row, data: bytes) -> answers.Notice:
     }
 
 
-def _last_good(house: House, row: Row) -> tuple[bytes, Memory]:
+def _last_good(indexing: Indexing, row: Row) -> tuple[bytes, Memory]:
     try:
-        data = house.vault.past.data(row.blob)
-        return data, parse(row.path, house.vault.secrets.shown(data))
+        data = indexing.vault.past.data(row.blob)
+        return data, parse(row.path, indexing.vault.secrets.shown(data))
     except OneiroError:
-        known = _salvaged(house, row)
+        known = _salvaged(indexing, row)
         return yaml_block.encode(known.body), known
 
 
-def _salvaged(house: House, row: Row) -> Memory:
+def _salvaged(indexing: Indexing, row: Row) -> Memory:
     values = {
         item.name: getattr(row, item.name) for item in fields(Memory) if item.name in Row._fields
     }
-    return Memory(**values | {"body": house.index.body(row.key)})
+    return Memory(**values | {"body": indexing.index.body(row.key)})

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Final, cast
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.capture import prompt_counts
 from oneiro_vault.core.frontmatter.salvage import BROKEN, salvage
 from oneiro_vault.core.memory import Memory, parse
@@ -23,10 +23,11 @@ from oneiro_vault.index.embed.models import MULTILINGUAL
 from oneiro_vault.operations.care import synchronize
 from oneiro_vault.operations.dream import run_lease
 from oneiro_vault.operations.history import as_of_view
+from oneiro_vault.operations.indexing import Indexing
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.remember import drafts, images
 from oneiro_vault.operations.remember.store_captures import waiting
-from oneiro_vault.operations.runtime import House, View, quiet
+from oneiro_vault.operations.runtime import House, View
 from oneiro_vault.recall import result_lines
 from oneiro_vault.recall.request import Asked, Found
 from oneiro_vault.recall.search import Search
@@ -77,7 +78,7 @@ def recall(
         raise InvalidInput(f"k must be a whole number from 1 to 1000, not {shown(k)}")
     check_text(query, entity, project, *many(type), *many(tag), *many(status))
     start, end = _span(house, since, until)
-    valid = as_of_view.span(house, valid_at) if valid_at is not None else None
+    valid = as_of_view.span(house.clock(), valid_at) if valid_at is not None else None
     kinds, states = many(type), many(status)
     with opened(house, as_of, progress) as view:
         if kinds and not view.past:
@@ -100,7 +101,7 @@ def recall(
             Asked(query, k, filters, passive, only=only, history=past), vector
         )
         if noted and not view.past and not passive:
-            house.answered(query, [one.row for one in found[:10]])
+            house.uses.answered(query, [one.row for one in found[:10]])
         placed = filters != Filters() or only is not None or any(one.dated for one in found)
         replaced = {one.row.handle: one.replaced for one in found if one.replaced is not None}
         extras = result_lines.show(
@@ -129,8 +130,8 @@ def opened(
     """The vault now, or as it was at a moment."""
     if as_of is not None:
         return as_of_view.view(house, as_of, progress)
-    behind = house.converge()
-    return nullcontext(View(house, house.index, house.remembered(), behind))
+    behind = house.indexing.converge()
+    return nullcontext(View(house, house.index, house.uses.remembered(), behind))
 
 
 def check_text(*values: str | None) -> None:
@@ -186,12 +187,12 @@ def show(
     is indexed now. `passive`: a look through the vault, which is no use of it."""
     if as_of is not None:
         return _as_it_was(house, id, as_of)
-    row = house.resolve(id)
-    data, known, notice = served(house, row)
+    row = house.indexing.resolve(id)
+    data, known, notice = served(house.indexing, row)
     if row.id and not passive:
         with suppress(DiskProblem):  # a full or read-only disk must not hide a memory
-            house.used(row.id, "shown")
-    view = View(house, house.index, house.remembered())
+            house.uses.used(row.id, "shown")
+    view = View(house, house.index, house.uses.remembered())
     answer: answers.Shown = {**_whole(view, row, data, known), "notice": notice}
     if why:
         answer["why"] = house.index.explain(row.path)
@@ -226,7 +227,7 @@ def _whole(view: View, row: Row, data: bytes, known: Memory) -> answers.Shown:
         "body": known.body,
         "text": view.house.vault.secrets.shown(data).decode("utf-8", "replace"),
         "sha256": sha256(data).hexdigest(),
-        "images": images.of_note(view.house, known.body),
+        "images": images.of_note(view.house.vault, known.body),
         "links": view.index.links_from(row.key),
         "backlinks": view.index.links_to(row.key),
         "strength": round(view.known.strength(row), 4),
@@ -260,7 +261,7 @@ def list_(
         )
     kinds, states = many(type or ()), many(status or ())
     check_text(*kinds, tag, *states, session, entity, project)
-    house.converge()
+    house.indexing.converge()
     start, end = _span(house, since, until)
     rows = house.index.list(
         type=drafts.checked_types(house, kinds),
@@ -275,7 +276,7 @@ def list_(
         until=end,
         limit=limit,
     )
-    known = house.remembered()
+    known = house.uses.remembered()
     view = View(house, house.index, known)
     results: list[answers.ListRow] = [{**known.line(row), **view.state(row)} for row in rows]
     return {"schema": 1, "results": results, "total": house.index.count()}
@@ -283,12 +284,12 @@ def list_(
 
 def log(house: House, id: str | None = None, limit: int = 20) -> answers.Log:
     """Commits, newest first: all of them or those of one memory (forgotten ones too)."""
-    house.converge()
+    house.indexing.converge()
     if id is None:
-        entries = house.vault.log(limit)
+        entries = house.vault.log.entries(limit)
     else:
-        ident, path = anyone(house, id)
-        entries = house.vault.log(limit, memory=ident, path=path)
+        ident, path = anyone(house.indexing, id)
+        entries = house.vault.log.entries(limit, memory=ident, path=path)
     return {"schema": 1, "entries": [told_of(entry) for entry in entries]}
 
 
@@ -303,28 +304,30 @@ def told_of(entry: Entry) -> answers.LogEntry:
     return cast("answers.LogEntry", found)
 
 
-def anyone(house: House, text: str) -> tuple[str, str]:
+def anyone(indexing: Indexing, text: str) -> tuple[str, str]:
     """Id and path of a memory, also of a forgotten one (no path then) or one without an id."""
     wanted = text.strip().lower()
     gone = {
         str(e["id"])
-        for e in house.vault.events()
+        for e in indexing.vault.ledger.events()
         if e.get("e") == "tombstone"
         and len(wanted) >= 4
         and str(e.get("id", "")).startswith(wanted)
     }
-    if len(gone) == 1 and not house.index.get(wanted):
+    if len(gone) == 1 and not indexing.index.get(wanted):
         return gone.pop(), ""
-    row = house.resolve(text)
+    row = indexing.resolve(text)
     return row.id, row.path
 
 
 def why(house: House, id: str) -> answers.Why:
     """The story of one memory: what happened to it, what it came from, how it was used."""
-    ident, path = anyone(house, id)
+    ident, path = anyone(house.indexing, id)
     row = house.index.by_path(path) if path else None
-    story = [told_of(entry) for entry in reversed(house.vault.log(1000, memory=ident, path=path))]
-    use = house.uses().get(ident)
+    story = [
+        told_of(entry) for entry in reversed(house.vault.log.entries(1000, memory=ident, path=path))
+    ]
+    use = house.uses.all().get(ident)
     used: answers.Uses = {
         "days": len(use.days) if use else 0,
         "last": dates.iso(use.last) if use and use.last else None,
@@ -338,16 +341,16 @@ def why(house: House, id: str) -> answers.Why:
         "story": story,
         "lineage": house.index.lineage_of(row.key) if row else [],
         "uses": used,
-        "strength": round(house.strength(row), 4) if row else 0.0,
-        "notice": served(house, row)[2] if row else None,
+        "strength": round(house.uses.remembered().strength(row), 4) if row else 0.0,
+        "notice": served(house.indexing, row)[2] if row else None,
     }
 
 
 def stats(house: House) -> answers.Stats:
     """What the vault holds, in numbers, and every setting in force."""
-    house.converge()
+    house.indexing.converge()
     rows = house.index.list(limit=10_000_000)
-    known = house.remembered()
+    known = house.uses.remembered()
     faded = sum(1 for row in rows if known.strength(row) < known.faded)
     return {
         "schema": 1,
@@ -357,7 +360,7 @@ def stats(house: House) -> answers.Stats:
         "statuses": dict(Counter(row.status for row in rows).most_common()),
         "faded": faded,
         "bytes": sum(row.size for row in rows),
-        "commits": house.vault.commits(),
+        "commits": house.vault.log.count(),
         "index": house.index.status(),
         "settings": {name: house.settings[name] for name in house.settings},
     }
@@ -373,10 +376,10 @@ def status(house: House) -> answers.Status:
     # judges are not loaded for those who read
     from oneiro_vault.operations.dream import choose_judge
 
-    behind = house.converge()
+    behind = house.indexing.converge()
     state = house.index.status()
-    look = house.vault.look()
-    rewritten = house.vault.rewritten()
+    look = house.vault.edits.look()
+    rewritten = house.vault.health.rewritten()
     unreadable: list[answers.Refused] = [
         {"path": path, "reason": reason} for path, reason in house.index.unreadable()
     ]
@@ -389,13 +392,13 @@ def status(house: House) -> answers.Status:
         "embedding": house.index.embedding(),
         "behind": behind,
         "degraded": state["degraded"]
-        or (str(house.embedder.problem) if house.embedder.problem else None),
+        or (str(house.vectors.embedder.problem) if house.vectors.embedder.problem else None),
         "unreadable": unreadable,
         "partial": house.index.partial(),
         "language": ". ".join(unknown(house) or ()) or None,
         "broken": house.index.broken(),
         "model": state["model"],
-        "watching": house.watching or None,
+        "watching": house.indexing.watching or None,
         "uncommitted": len(look.ready),
         "held": [{"path": path, "reason": reason} for path, reason in look.held().items()],
         "gone": f"{look.question()}. {look.way_back()}" if look.asked else None,
@@ -405,10 +408,10 @@ def status(house: House) -> answers.Status:
         if rewritten
         else None,
         "captures": len(waiting(house)),
-        "dreams": choose_judge.standing(house),
+        "dreams": choose_judge.standing(house.settings, house.dreams, len(waiting(house))),
         "prompts": prompt_counts.today(str(house.vault.folder)),
         "sync": synchronize.standing(house),
-        "dreaming": run_lease.holder(house),
+        "dreaming": run_lease.holder(house.vault, house.settings),
     }
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, shown
-from oneiro_vault.operations.runtime import House
+from oneiro_vault.operations.indexing import Indexing
 
 MOST: Final = 100
 """Values of one completion; the protocol allows no more."""
@@ -20,25 +20,29 @@ _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _PART: Final = re.compile(r"[\w-]*")
 
 
-def stamps(house: House, ids: Sequence[str] = (), dates: Sequence[str] = ()) -> answers.Stamps:
+def stamps(
+    indexing: Indexing, /, ids: Sequence[str] = (), dates: Sequence[str] = ()
+) -> answers.Stamps:
     """A hash for each memory (None: there is none), the whole orientation, and the reports of each
     date; another one means another content."""
-    house.converge()
-    rows = house.index.list(type="orientation", limit=10_000)
+    indexing.converge()
+    rows = indexing.index.list(type="orientation", limit=10_000)
     standing = _hash(*sorted(f"{row.path} {row.sha256}" for row in rows))
     return {
         "schema": 1,
-        "memories": {ident: _stamp(house, ident) for ident in ids},
+        "memories": {ident: _stamp(indexing, ident) for ident in ids},
         "orientation": standing,
         "dreams": {
-            date: _hash(*(house.vault.files.blob(path) or "" for path in _reports(house, date)))
+            date: _hash(
+                *(indexing.vault.files.blob(path) or "" for path in _reports(indexing, date))
+            )
             for date in dates
         },
     }
 
 
-def _stamp(house: House, ident: str) -> str | None:
-    row = house.index.only(ident.strip()) if ident.isascii() else None
+def _stamp(indexing: Indexing, ident: str) -> str | None:
+    row = indexing.index.only(ident.strip()) if ident.isascii() else None
     return row.sha256 if row else None
 
 
@@ -46,7 +50,7 @@ def _hash(*parts: str) -> str:
     return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def complete(house: House, kind: str, prefix: str = "") -> answers.Completed:
+def complete(indexing: Indexing, /, kind: str, prefix: str = "") -> answers.Completed:
     """Ids (`memory`) or dates (`dream`) that begin with `prefix`, newest first, at most 100, and
     how many there are."""
     if kind not in ("memory", "dream"):
@@ -55,23 +59,23 @@ def complete(house: House, kind: str, prefix: str = "") -> answers.Completed:
         )
     if not _PART.fullmatch(prefix):
         return {"schema": 1, "values": [], "total": 0}
-    house.converge()
+    indexing.converge()
     if kind == "dream":
-        found = [date for date in dates(house) if date.startswith(prefix)]
+        found = [date for date in dates(indexing) if date.startswith(prefix)]
         return {"schema": 1, "values": found[:MOST], "total": len(found)}
     if not prefix:
         return {
             "schema": 1,
-            "values": [row.handle for row in house.index.list(limit=MOST)],
-            "total": house.index.count(),
+            "values": [row.handle for row in indexing.index.list(limit=MOST)],
+            "total": indexing.index.count(),
         }
-    rows = sorted(house.index.get(prefix), key=lambda row: row.when or 0.0, reverse=True)
+    rows = sorted(indexing.index.get(prefix), key=lambda row: row.when or 0.0, reverse=True)
     return {"schema": 1, "values": [row.handle for row in rows[:MOST]], "total": len(rows)}
 
 
-def dates(house: House) -> list[str]:
+def dates(indexing: Indexing) -> list[str]:
     """The dates that have a report, newest first."""
-    names = house.vault.files.names
+    names = indexing.vault.files.names
     found = {
         match[0]
         for year in names(_FOLDER)
@@ -84,15 +88,15 @@ def dates(house: House) -> list[str]:
     return sorted(found, reverse=True)
 
 
-def reports(house: House, date: str) -> answers.Reports:
+def reports(indexing: Indexing, /, date: str) -> answers.Reports:
     """The reports of one date (`2026-11-22`), in the order of their names. Raises NotFound when
     there is none."""
     if not _DATE.fullmatch(date):
         raise InvalidInput(f"{shown(date)} is not a date", hint="A date looks like 2026-11-22.")
     found: list[answers.ReportRow] = []
-    for path in _reports(house, date):
+    for path in _reports(indexing, date):
         try:
-            known = memories.parse(path, house.vault.read(path))
+            known = memories.parse(path, indexing.vault.read(path))
         except OneiroError:
             continue
         found.append(
@@ -105,12 +109,12 @@ def reports(house: House, date: str) -> answers.Reports:
     return {"schema": 1, "date": date, "reports": found}
 
 
-def _reports(house: House, date: str) -> list[str]:
+def _reports(indexing: Indexing, date: str) -> list[str]:
     if not _DATE.fullmatch(date):
         return []
     folder = f"{_FOLDER}/{date[:4]}/{date[5:7]}"
     return [
         f"{folder}/{name}"
-        for name in sorted(house.vault.files.names(folder))
+        for name in sorted(indexing.vault.files.names(folder))
         if name.startswith(date) and name.endswith(".md")
     ]

@@ -12,17 +12,18 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core.memory import captured
 from oneiro_vault.errors import InvalidInput, NotFound, shown
 from oneiro_vault.index.base import Filters, Row, Vectors
 from oneiro_vault.operations.read.recall_show import check_text
 from oneiro_vault.operations.remember import write
-from oneiro_vault.operations.runtime import DOUBT, USEFUL, House, quiet
+from oneiro_vault.operations.runtime import DOUBT, USEFUL, House
 from oneiro_vault.recall import result_lines
 from oneiro_vault.recall.relevance import weigh
 from oneiro_vault.recall.request import Asked
 from oneiro_vault.recall.search import Search
+from oneiro_vault.vault.vault import Vault
 
 PRINCIPLE: Final = "principle"
 LEARNING: Final = "learning"
@@ -61,9 +62,9 @@ def consult(
         raise InvalidInput("there is no decision", hint='Try `oneiro consult "ship on a Friday?"`.')
     if not 1 <= limit <= MOST:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
-    house.converge()
+    house.indexing.converge()
     query = " ".join(filter(None, (decision.strip(), (context or "").strip())))
-    vector, degraded = house.query_vector(query, wait=True, progress=progress)
+    vector, degraded = house.vectors.query(query, wait=True, progress=progress)
     tags = (concept,) if isinstance(concept, str) else tuple(concept)
     principles = _found(house, query, vector, Filters(type=PRINCIPLE, tag=tags or None), limit)
     cases = [
@@ -89,7 +90,7 @@ def consult(
 def _found(
     house: House, query: str, vector: Vectors | None, filters: Filters, most: int
 ) -> list[Row]:
-    search = Search(house.index, house.remembered(), house.weights)
+    search = Search(house.index, house.uses.remembered(), house.weights)
     asked = Asked(query, max(most, MOST), filters, captures=False)
     rows = [one.row for one in search.run(asked, vector) if not captured(one.row)]
     weights = weigh(house.index, query, vector, rows)
@@ -102,7 +103,7 @@ def _ended(house: House, rows: Sequence[Row]) -> dict[int, str]:
     told = [row for row in rows if row.outcome]
     if not told:
         return {}
-    encode = house.embedder.encode
+    encode = house.vectors.embedder.encode
     outcomes, good, bad = (encode(some) for some in ([r.outcome for r in told], _WELL, _BADLY))
     apart = np.max(outcomes @ good.T, axis=1) - np.max(outcomes @ bad.T, axis=1)
     return {
@@ -151,9 +152,9 @@ def ponder(house: House, concept: str | None = None) -> answers.Pondered:
     """One principle or lesson worth a thought today: the less it was looked at, the likelier; the
     same all day. Not a use. Raises NotFound where there is none."""
     check_text(concept)
-    house.converge()
+    house.indexing.converge()
     rows = house.index.list(type=PRINCIPLE, status="active", tag=concept or None, limit=10_000)
-    known = house.remembered()
+    known = house.uses.remembered()
     rows = sorted((row for row in rows if not known.doubted(row)), key=lambda row: row.handle)
     if not rows:
         raise NotFound(
@@ -176,21 +177,23 @@ def ponder(house: House, concept: str | None = None) -> answers.Pondered:
 def influence(house: House, ids: Sequence[str] = ()) -> answers.Influence:
     """How often each principle or lesson, or each of these memories, was looked at, by month and by
     day, and called useful or wrong; the most used first."""
-    house.converge()
+    house.indexing.converge()
     named = [ids] if isinstance(ids, str) else list(ids)
     if len(named) > MOST_NAMED:
         raise InvalidInput(f"{len(named)} ids at once are too many", hint=f"At most {MOST_NAMED}.")
-    rows = [house.resolve(one) for one in named] or house.index.list(type=PRINCIPLE, limit=10_000)
+    rows = [house.indexing.resolve(one) for one in named] or house.index.list(
+        type=PRINCIPLE, limit=10_000
+    )
     known = {row.handle: row for row in rows if row.id or named}
-    used = used_on(house)
+    used = used_on(house.vault)
     found = [influencing(row, used.get(ident, _never())) for ident, row in known.items()]
     return {"schema": 1, "results": sorted(found, key=lambda one: (-one["uses"], one["title"]))}
 
 
-def used_on(house: House) -> dict[str, Days]:
+def used_on(vault: Vault) -> dict[str, Days]:
     """Id -> how the memory was used and judged."""
     found: dict[str, Days] = {}
-    for event in house.vault.events():
+    for event in vault.ledger.events():
         ident, day = str(event.get("id", "")), _day(event)
         for kind in _kinds(event) if day else ():
             found.setdefault(ident, _never())[kind][day] += 1

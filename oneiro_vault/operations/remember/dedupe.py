@@ -100,7 +100,7 @@ class Already:
         )
 
     def _refuse_forgotten(self, draft: Draft) -> None:
-        gone = self._house.forgotten()
+        gone = self._house.uses.forgotten()
         said = gone.get(draft.words)
         purged = said is not None and said.get("e") == "purge"
         event = (gone.get(draft.id) if draft.named else None) or (
@@ -127,7 +127,7 @@ class Already:
         if len(words) < 3 or "session" in draft.meta:
             return None
         for row in self._house.index.holding(words, draft.says("type"), _LOOKED_AT):
-            _, known = self._house.load(row)
+            _, known = self._house.indexing.load(row)
             if says_all(draft.body, known.body, words, _DUPLICATE):
                 return row
         return None
@@ -145,7 +145,7 @@ def nearest(house: House, draft: Draft) -> Row | None:
     near = [
         key for key in found if _overlap(wanted, set(analyse(bodies.get(key, "")).words)) >= SHARED
     ]
-    vector, _ = house.query_vector(draft.body, wait=False)
+    vector, _ = house.vectors.query(draft.body, wait=False)
     hits = house.index.search_vectors(vector, _LOOKED_AT) if vector is not None else []
     near += [hit.key for hit in hits if hit.kind == "own" and hit.cosine >= NEAR]
     rows = house.index.rows(near)
@@ -161,10 +161,10 @@ def nearest(house: House, draft: Draft) -> Row | None:
 def corrected(house: House, text: str, progress: Progress) -> Row:
     """The one memory that a text corrects: it says so itself, or is clearly the nearest that says
     how things are. Raises AmbiguousId with those it may mean, NotFound where there is none."""
-    vector, _ = house.query_vector(text, wait=True, progress=progress)
+    vector, _ = house.vectors.query(text, wait=True, progress=progress)
     filters = Filters(type=LASTS, status="active")
     asked = Asked(text, _CANDIDATES, filters, captures=False, alike=True)
-    search = Search(house.index, house.remembered(), house.weights)
+    search = Search(house.index, house.uses.remembered(), house.weights)
     rows = [one.row for one in search.run(asked, vector) if not captured(one.row)]
     bodies = house.index.bodies([row.key for row in rows])
     said = [row for row in rows if corrections.corrects(text, bodies.get(row.key, "").strip())]
@@ -198,7 +198,7 @@ def besides(house: House, text: str, known: memories.Memory) -> str:
         return ""
     said = content_words(text)
     shares = [_share(content_words(one), said) for one in sentences]
-    vectors = [house.query_vector(one, wait=True)[0] for one in (text, *sentences)]
+    vectors = [house.vectors.query(one, wait=True)[0] for one in (text, *sentences)]
     if all(one is not None for one in vectors):
         near = [float(vectors[0] @ one) for one in vectors[1:]]
     else:
@@ -253,7 +253,7 @@ def durable(house: House, row: Row) -> str:
             return (
                 row.sha256 if head == row.blob else sha256(house.vault.past.data(head)).hexdigest()
             )
-        house.vault.commit_edits([row.path], quiet=0.0)
+        house.vault.edits.commit([row.path], quiet=0.0)
     return ""
 
 

@@ -22,6 +22,7 @@ from oneiro_vault.errors import InvalidInput, UnreadableNote, UnsafePath, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.remember import images
 from oneiro_vault.operations.runtime import House, new_id
+from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import checked, hidden, portable, twin_key
 
 KEPT: Final = "Nothing was written."
@@ -120,7 +121,7 @@ def draft(house: House, item: Mapping[str, Any], actor: str, names: Names) -> Dr
         else names.filed(meta["type"], meta["title"], meta["id"], meta["created"])
     )
     if item.get("images"):
-        made.pictures = images.received(house, item["images"])
+        made.pictures = images.received(house.settings, item["images"])
         made.body = images.shown_in(made.body, made.path, made.pictures)
     return made
 
@@ -131,7 +132,9 @@ def _replaced(house: House, named: Any, actor: str) -> list[Row]:
         return []
     if not isinstance(named, str | list | tuple):
         raise InvalidInput(f"replaces must be an id or ids, not {shown(named)}", kept=KEPT)
-    rows = [house.resolve(str(one)) for one in ([named] if isinstance(named, str) else named)]
+    rows = [
+        house.indexing.resolve(str(one)) for one in ([named] if isinstance(named, str) else named)
+    ]
     for row in rows:
         if (why := memories.owned(row)) and actor != "user":
             raise InvalidInput(
@@ -335,8 +338,8 @@ class Names:
     that its bare link opens it in Obsidian too, unless a note anywhere has that name, or will
     (`chosen`: paths)."""
 
-    def __init__(self, house: House, chosen: Iterable[str] = ()) -> None:
-        self._house = house
+    def __init__(self, vault: Vault, chosen: Iterable[str] = ()) -> None:
+        self._vault = vault
         self._given = {_key(path) for path in chosen}
 
     def filed(self, type_: str, title: str, id_: str, created: str) -> str:
@@ -351,7 +354,7 @@ class Names:
     @cached_property
     def _taken(self) -> frozenset[str]:
         """Of every note in history, and whatever lies in the folder."""
-        vault = self._house.vault
+        vault = self._vault
         paths = (*vault.listing(), *vault.files.names(memories.FOLDERS[memories.ENTITY]))
         return frozenset(map(_key, paths))
 
@@ -429,7 +432,7 @@ def checked_types(house: House, names: Sequence[str], kept: str = "") -> tuple[s
     safe then)."""
     wanted = tuple(name.strip().lower() for name in names)
     if set(wanted) <= set(TYPES) or (
-        house.backlog and not kept
+        house.indexing.backlog and not kept
     ):  # what is not indexed yet may have it
         return wanted
     types = list(dict.fromkeys((*TYPES, UNTYPED, *house.index.types())))

@@ -19,9 +19,12 @@ from oneiro_vault.api import Progress
 from oneiro_vault.core import picture
 from oneiro_vault.core.picture import Kind, Reference
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, StaleMemory, shown
+from oneiro_vault.index.store import Index
+from oneiro_vault.operations.indexing import Indexing
 from oneiro_vault.operations.read.readable import served
-from oneiro_vault.operations.runtime import House
+from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.vault.change import Write
+from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.attachments import Attachments
 
 if TYPE_CHECKING:
@@ -62,7 +65,7 @@ class Stored:
 # -- taking in
 
 
-def received(house: House, given: Any) -> list[Stored]:
+def received(settings: Settings, given: Any) -> list[Stored]:
     """`[{"data": base64, "alt"?: text}]` as pictures, each once. Raises InvalidInput, saying what
     is wrong with which."""
     if isinstance(given, str | Mapping) or not isinstance(given, Sequence) or len(given) > MOST:
@@ -74,14 +77,14 @@ def received(house: House, given: Any) -> list[Stored]:
     found: dict[str, Stored] = {}
     for number, one in enumerate(given, 1):
         try:
-            stored = _received(house, one)
+            stored = _received(settings, one)
         except InvalidInput as error:
             raise InvalidInput(f"image {number}: {error}", kept=_KEPT, hint=error.hint) from error
         found.setdefault(stored.sha256, stored)
     return list(found.values())
 
 
-def _received(house: House, one: Any) -> Stored:
+def _received(settings: Settings, one: Any) -> Stored:
     if (
         not isinstance(one, Mapping)
         or not {"data"} <= one.keys() <= {"data", "alt"}
@@ -90,11 +93,11 @@ def _received(house: House, one: Any) -> Stored:
         raise InvalidInput(
             f"it cannot be {shown(one)}", hint='It looks like {"data": "<base64>", "alt": "words"}.'
         )
-    data = _decoded(one["data"], house.settings["images.bytes"])
-    return stored(house, data, one.get("alt", ""))
+    data = _decoded(one["data"], settings["images.bytes"])
+    return stored(settings, data, one.get("alt", ""))
 
 
-def stored(house: House, data: bytes, alt: str = "") -> Stored:
+def stored(settings: Settings, data: bytes, alt: str = "") -> Stored:
     """The bytes of a picture as it is to be stored. Raises InvalidInput for what is none."""
     kind = picture.sniff(data)
     if kind is None:
@@ -102,9 +105,9 @@ def stored(house: House, data: bytes, alt: str = "") -> Stored:
             "this is not a PNG, JPEG, WebP or GIF picture",
             hint="Only these are stored; SVG and HTML can carry programs. Convert it first.",
         )
-    bearable(kind, house.settings["images.pixels"])
+    bearable(kind, settings["images.pixels"])
     opened(data, kind, 1).close()
-    if not house.settings["images.location"]:
+    if not settings["images.location"]:
         try:
             data = picture.without(data, kind.mime)
         except ValueError as error:
@@ -161,12 +164,12 @@ def _with(body: str, links: Sequence[str]) -> str:
     return body.rstrip("\n") + "\n\n" + "\n".join(links) + "\n" if links else body
 
 
-def writes(house: House, pictures: Sequence[Stored]) -> list[Write]:
+def writes(vault: Vault, pictures: Sequence[Stored]) -> list[Write]:
     """What goes into the commit of the note besides it. Raises StaleMemory when a file of that name
     holds something else."""
     found = {one.path: Write(one.path, one.data) for one in pictures}
     for path, write in found.items():
-        data = house.vault.files.content(path)
+        data = vault.files.content(path)
         if data is not None and data != write.data:
             raise StaleMemory(
                 f"{path} is not what its name promises: it was changed or damaged",
@@ -179,15 +182,15 @@ def writes(house: House, pictures: Sequence[Stored]) -> list[Write]:
 # -- serving
 
 
-def of_note(house: House, body: str) -> list[answers.Picture]:
+def of_note(vault: Vault, body: str) -> list[answers.Picture]:
     """The pictures a body shows; one that has not arrived yet has `present` false and no size."""
-    return [_described(house, one) for one in picture.references(body)]
+    return [_described(vault, one) for one in picture.references(body)]
 
 
-def _described(house: House, one: Reference) -> answers.Picture:
+def _described(vault: Vault, one: Reference) -> answers.Picture:
     kind = None
     with suppress(OneiroError):
-        kind = picture.sniff(_attachments(house).head_of(one.path))
+        kind = picture.sniff(_attachments(vault).head_of(one.path))
     known = kind or Kind(one.mime, 0, 0)
     return {
         "sha256": one.sha256,
@@ -200,16 +203,23 @@ def _described(house: House, one: Reference) -> answers.Picture:
     }
 
 
-def image(house: House, id: str, size: str = "recall", sha256: str | None = None) -> answers.Image:
+def image(
+    indexing: Indexing,
+    settings: Settings,
+    /,
+    id: str,
+    size: str = "recall",
+    sha256: str | None = None,
+) -> answers.Image:
     """One picture of a memory (the first, or the one whose hash begins so) as base64, in one of
     SIZES."""
     if size not in SIZES:
         raise InvalidInput(f"there is no size {shown(size)}", hint=f"One of {', '.join(SIZES)}.")
-    row = house.resolve(id)
+    row = indexing.resolve(id)
     wanted = sha256 or ""
     found = [
         one
-        for one in picture.references(served(house, row)[1].body)
+        for one in picture.references(served(indexing, row)[1].body)
         if one.sha256.startswith(wanted.lower())
     ]
     if not found:
@@ -217,14 +227,15 @@ def image(house: House, id: str, size: str = "recall", sha256: str | None = None
         raise NotFound(
             f"{row.handle} shows no picture{which}", hint="`get` lists the pictures of a memory."
         )
-    data, notice = _attachments(house).read(found[0].path)
+    data, notice = _attachments(indexing.vault).read(found[0].path)
     kind = picture.sniff(data)
     if kind is None:
         raise InvalidInput(
             f"{found[0].path} is not a PNG, JPEG, WebP or GIF picture",
             kept="The file stays as it is.",
         )
-    data, kind = sized(house, found[0].sha256, data, kind, SIZES[size])
+    most, folder = settings["images.pixels"], indexing.index.folder
+    data, kind = sized(folder, most, found[0].sha256, data, kind, SIZES[size])
     text = base64.b64encode(data).decode()
     return {
         "schema": 1,
@@ -239,29 +250,29 @@ def image(house: House, id: str, size: str = "recall", sha256: str | None = None
     }
 
 
-def _attachments(house: House) -> Attachments:
-    return Attachments(house.vault.files, house.vault.past)
+def _attachments(vault: Vault) -> Attachments:
+    return Attachments(vault.files, vault.past)
 
 
 # -- looking after
 
 
-def problems(house: House, progress: Progress) -> Iterator[tuple[str, str, str]]:
+def problems(vault: Vault, index: Index, progress: Progress) -> Iterator[tuple[str, str, str]]:
     """(path, code, message): files that are not what their names promise, and what is shown and not
     here."""
-    for path, message in _attachments(house).damaged(progress):
+    for path, message in _attachments(vault).damaged(progress):
         yield path, "attachment-damaged", message
-    for path, body in house.index.with_pictures():
+    for path, body in index.with_pictures():
         for one in picture.references(body):
-            if not _described(house, one)["present"] and not house.vault.files.blob(one.path):
+            if not _described(vault, one)["present"] and not vault.files.blob(one.path):
                 yield path, "attachment-missing", f"it shows {one.path}, which is not here yet"
 
 
-def unused(house: House, mentioned: set[str]) -> list[str]:
+def unused(vault: Vault, mentioned: set[str]) -> list[str]:
     """Attachments that no note on disk mentions (`mentioned`: hashes)."""
     return [
         path
-        for path in _attachments(house).paths()
+        for path in _attachments(vault).paths()
         if path.split("/")[2].partition(".")[0] not in mentioned
     ]
 
@@ -287,13 +298,15 @@ def bearable(kind: Kind, limit: int) -> None:
         )
 
 
-def sized(house: House, sha256: str, data: bytes, kind: Kind, edge: int) -> tuple[bytes, Kind]:
+def sized(
+    folder: Path, pixels: int, sha256: str, data: bytes, kind: Kind, edge: int
+) -> tuple[bytes, Kind]:
     """The picture with its longer edge at most `edge`; made once and kept with the indexes."""
     if not edge or max(kind.width, kind.height) <= edge:
         return data, kind
-    bearable(kind, house.settings["images.pixels"])
+    bearable(kind, pixels)
     mime = "image/png" if kind.mime == "image/gif" else kind.mime
-    place = house.index.folder / FOLDER / f"{sha256}-{edge}.{picture.EXTENSIONS[mime]}"
+    place = folder / FOLDER / f"{sha256}-{edge}.{picture.EXTENSIONS[mime]}"
     with suppress(OSError):
         small = place.read_bytes()
         known = picture.sniff(small)

@@ -84,7 +84,7 @@ def capture(
         for number in range(1, len(pieces) + 1)
     ]
     with _STORING:
-        house.converge()
+        house.indexing.converge()
         twins = [_twin(house, *said, session or "") for said in zip(titles, pieces, strict=True)]
         new = [
             {**common, "title": title, "text": piece}
@@ -121,7 +121,7 @@ def _twin(house: House, title: str, text: str, session: str) -> answers.CaptureR
     for row in house.index.same({words}).get(words, []):
         if row.session == session:
             return {"id": row.handle, "path": row.path, "duplicate_of": row.handle}
-    gone = house.forgotten().get(words)
+    gone = house.uses.forgotten().get(words)
     return None if gone is None else {"id": gone["id"], "path": None, "duplicate_of": gone["id"]}
 
 
@@ -130,8 +130,8 @@ def _twin(house: House, title: str, text: str, session: str) -> answers.CaptureR
 
 def captures(house: House) -> answers.Waiting:
     """Episodes of captures and reflections that have not become memories yet, oldest first."""
-    house.converge()
-    known = house.remembered()
+    house.indexing.converge()
+    known = house.uses.remembered()
     return {"schema": 1, "waiting": [known.line(row) for row in waiting(house)]}
 
 
@@ -144,7 +144,7 @@ def collect(house: House) -> answers.Collected:
     meanwhile."""
     state = str(house.vault.folder)
     folder, now = spool.folder_of(state), house.clock()
-    house.attend()
+    house.vectors.attend()
     _pick_up_abandoned(state, folder, now)
     stored = 0
     for path in spool.entries(folder):
@@ -170,7 +170,9 @@ def _pick_up_abandoned(state: str, folder: str, now: float) -> None:
 
 def left(house: House) -> bool:
     """Is anything in the spool? Cheap: asked every second."""
-    return not house.wrong and bool(spool.entries(spool.folder_of(str(house.vault.folder))))
+    return not house.settings.wrong and bool(
+        spool.entries(spool.folder_of(str(house.vault.folder)))
+    )
 
 
 def _picked_up(house: House, path: str) -> int:

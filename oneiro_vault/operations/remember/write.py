@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from oneiro_vault import answers
-from oneiro_vault.api import Progress
+from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.errors import InvalidInput, OneiroError, StaleMemory
@@ -36,7 +36,7 @@ from oneiro_vault.operations.remember.drafts import (
     number_turns,
     title_of,
 )
-from oneiro_vault.operations.runtime import House, new_id, quiet
+from oneiro_vault.operations.runtime import House, new_id
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Receipt, Write
 from oneiro_vault.vault.purge.denylist import AGAIN
@@ -71,8 +71,8 @@ def remember(
             f'dedupe must be true, false or "exact", not {quoted(dedupe)}', kept=KEPT
         )
     importing = dedupe == "exact" or len(items) > 1
-    if house.converge() and importing:
-        house.reconcile(progress)  # what is not indexed yet would be stored a second time
+    if house.indexing.converge() and importing:
+        house.indexing.reconcile(progress)  # what is not indexed yet would be stored a second time
     drafts, refused = _drafts(house, items, actor, progress)
     conversations(list(drafts.values()))
     results = _known(house, drafts, refused, importing, taken) if dedupe is not False else {}
@@ -104,7 +104,7 @@ def _drafts(
     good: dict[int, Draft] = {}
     bad: Refusals = {}
     chosen = [str(item.get("path", "")) for item in items if isinstance(item, Mapping)]
-    names = Names(house, chosen)
+    names = Names(house.vault, chosen)
     for position, item in enumerate(items):
         try:
             good[position] = draft(house, item, actor, names)
@@ -135,7 +135,7 @@ def _known(
         position: shown(row, sha) for position, row in found.items() if (sha := durable(house, row))
     }
     if not importing and results and found[0].id:
-        house.vault.use(found[0].id, "use", why=runtime.AGAIN)
+        house.vault.ledger.use(found[0].id, "use", why=runtime.AGAIN)
     return results
 
 
@@ -198,7 +198,7 @@ def _stored(
     ids = (*(one.id for one in made), *(row.id for one in made for row in one.replaces))
     operation = Operation("supersede" if over else "remember", title, actor, memories=ids)
     new = [picture for one in made for picture in one.pictures]
-    pictures = images.writes(house, new) if new else []
+    pictures = images.writes(house.vault, new) if new else []
     again = [
         drafts[position].id
         for position, note in notes.items()
@@ -209,7 +209,7 @@ def _stored(
         [*notes.values(), *over, *pictures], operation, events=events, progress=progress, each=True
     )
     if not receipt.refused:
-        house.refresh([*(one.path for one in made), *(write.path for write in over)])
+        house.indexing.refresh([*(one.path for one in made), *(write.path for write in over)])
         return receipt
     positions = list(notes)
     for number, error in receipt.refused.items():
@@ -224,7 +224,7 @@ def _superseding(house: House, made: Sequence[Draft]) -> list[Write]:
     found: dict[str, Write] = {}
     for one in made:
         for row in one.replaces:
-            data, known = house.load(row)
+            data, known = house.indexing.load(row)
             changes: dict[str, object | None] = {
                 "status": "superseded",
                 "superseded_by": one.id,
@@ -248,12 +248,12 @@ def correct(
     one memory that says the same of the same subject is found. Raises AmbiguousId when several may
     be meant, NotFound when none is."""
     body = body_of(text, house.settings["notes.indexed_bytes"])
-    house.converge()
-    row = house.resolve(id) if id else corrected(house, body.strip(), progress)
+    house.indexing.converge()
+    row = house.indexing.resolve(id) if id else corrected(house, body.strip(), progress)
     item = {"text": text, "type": row.type, "replaces": row.handle, "valid_from": valid_from}
     same = {name: value for name in ("kind", "project") if (value := getattr(row, name))}
     items = [item | same]
-    if rest := besides(house, body, house.load(row)[1]):
+    if rest := besides(house, body, house.indexing.load(row)[1]):
         trust = memories.weakest([row.trust, memories.trust_of(actor)])
         given = {"created": row.created, "derived_from": [row.handle], "about": list(row.about)}
         items.append({"text": rest, "type": row.type, "trust": trust} | given | same)
@@ -294,9 +294,9 @@ def reframe(
 ) -> answers.Reframed:
     """Replace what a memory says; a note that changed meanwhile gets a proposal beside it
     instead."""
-    row = house.resolve(id)
+    row = house.indexing.resolve(id)
     words = body_of(text, house.settings["notes.indexed_bytes"])
-    data, known = house.load(row)
+    data, known = house.indexing.load(row)
     if REMOVED in words and house.vault.secrets.shown(data) != data:
         raise InvalidInput(
             f"{row.title} holds what looks like a secret, and this text has only its place",
@@ -340,7 +340,7 @@ def reframe(
             [change], Operation("reframe", title or row.title, actor, (ident,), reason)
         )
         proposals = receipt.proposals
-    house.refresh([*receipt.written, row.path])
+    house.indexing.refresh([*receipt.written, row.path])
     waiting: answers.Placed | None = None
     if row.path in proposals:
         waiting = {"id": proposal.id, "path": proposals[row.path]}
@@ -368,7 +368,7 @@ def _base(house: House, row: Row, data: bytes, given: str | None) -> str:
     )
     names = {
         path
-        for found in house.vault.log(memory=row.id, path=row.path)
+        for found in house.vault.log.entries(memory=row.id, path=row.path)
         for path in found.paths
         if row.id and row.id in path
     }
@@ -404,7 +404,7 @@ def _proposal(house: House, row: Row, body: str, actor: str) -> Draft:
 
 def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answers.Forgotten:
     """Take a memory out of the tree. Its bytes stay in history and `restore` brings them back."""
-    row = house.resolve(id)
+    row = house.indexing.resolve(id)
     data = house.vault.read(row.path)
     if (why := memories.owned(row)) and actor != "user":
         raise InvalidInput(
@@ -413,7 +413,7 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answ
             hint="Only a person may forget it; `reframe` proposes other words.",
         )
     receipt = house.vault.forget(row.id, row.path, sha256(data).hexdigest(), actor, reason)
-    house.refresh([row.path])
+    house.indexing.refresh([row.path])
     back = (
         f"restore {row.id}" if row.id else f"undo {receipt.commit[:12]}"
     )  # without an id of its own nothing in history names it
@@ -430,7 +430,7 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answ
 def restore(house: House, id: str, actor: str = "user") -> answers.Restored:
     """Bring a forgotten memory back, byte for byte."""
     receipt = house.vault.restore(id.strip().lower(), actor)
-    house.refresh(receipt.written)
+    house.indexing.refresh(receipt.written)
     path = next(path for path in receipt.written if path.lower().endswith(".md"))
     row = house.index.by_path(path)
     return {"schema": 1, "id": row.handle if row else id, "path": path, "commit": receipt.commit}
@@ -454,7 +454,7 @@ def undo(
             hint="`oneiro log` lists commits, `oneiro runs` runs.",
         )
     left: Mapping[str, str] = {}
-    gone = house.forgotten()
+    gone = house.uses.forgotten()
     if source is not None:
         receipt, left = house.vault.undo_source(_source(source), actor, gone)
         receipts = [receipt]
@@ -464,7 +464,7 @@ def undo(
         receipts = [house.vault.undo(str(commit), actor, gone)]
     removed = {path for one in receipts for path in one.removed}
     paths = [*dict.fromkeys(path for one in receipts for path in (*one.written, *one.removed))]
-    house.refresh(paths)
+    house.indexing.refresh(paths)
     touched = sorted(path for path in paths if not path.startswith("ledger/"))
     stays: list[answers.Kept] = [{"path": path, "why": why} for path, why in sorted(left.items())]
     return {
@@ -475,9 +475,9 @@ def undo(
 
 def _undo_run(house: House, run: str, actor: str) -> tuple[list[Receipt], Mapping[str, str]]:
     try:
-        return [house.vault.undo_run(run, actor, house.forgotten())], {}
+        return [house.vault.undo_run(run, actor, house.uses.forgotten())], {}
     except StaleMemory:
-        receipts, left = house.vault.undo_rest(run, actor, house.forgotten())
+        receipts, left = house.vault.undo_rest(run, actor, house.uses.forgotten())
         if not receipts:
             raise
         return receipts, left

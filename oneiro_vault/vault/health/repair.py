@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import DiskProblem, GitProblem, OneiroError, few
@@ -25,11 +25,9 @@ from oneiro_vault.vault.git import network, objects, repository
 from oneiro_vault.vault.git.commands import Commands
 from oneiro_vault.vault.git.objects import Store
 from oneiro_vault.vault.git.repository import Repo
+from oneiro_vault.vault.parts import Parts
 from oneiro_vault.vault.worktree.files import Files
 from oneiro_vault.vault.write import disk
-
-if TYPE_CHECKING:
-    from oneiro_vault.vault.vault import Vault
 
 _LINKS: Final = re.compile(rb"(?m)^(tree|parent|object) ([0-9a-f]{40})$")
 _ENTRY: Final = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
@@ -179,7 +177,7 @@ _STALL: Final = 60.0
 _AT_ONCE: Final = 5000
 
 
-def mend(vault: Vault) -> None:
+def mend(vault: Parts) -> None:
     """Refill what can be refilled. Raises GitProblem naming what is still damaged, LockTimeout or
     DiskProblem."""
     with vault.gate.locked(), disk.guarded("Mending the repository"):
@@ -207,7 +205,7 @@ def mend(vault: Vault) -> None:
         )
 
 
-def _from_remote(vault: Vault, name: str) -> dict[str, Hit]:
+def _from_remote(vault: Parts, name: str) -> dict[str, Hit]:
     with tempfile.TemporaryDirectory(prefix="oneiro-mend-") as folder:
         repository.borrow(folder, vault.repo.common_dir / "config")
         refs = ("+refs/heads/*:refs/mend/heads/*", "+refs/tags/*:refs/mend/tags/*")
@@ -224,7 +222,7 @@ def _from_remote(vault: Vault, name: str) -> dict[str, Hit]:
             return _refilled(vault, objects.Store(folder))
 
 
-def _refilled(vault: Vault, other: objects.Store | None) -> dict[str, Hit]:
+def _refilled(vault: Parts, other: objects.Store | None) -> dict[str, Hit]:
     """From the disk or the `other` store, as long as that leads on; returns what is left."""
     hits = survey(vault.repo)
     while hits:
@@ -255,7 +253,7 @@ def _refilled(vault: Vault, other: objects.Store | None) -> dict[str, Hit]:
     return hits
 
 
-def _known(vault: Vault, hit: Hit, other: objects.Store | None) -> tuple[str, bytes] | None:
+def _known(vault: Parts, hit: Hit, other: objects.Store | None) -> tuple[str, bytes] | None:
     if other is not None:
         return other.get(hit.oid)
     data = on_disk(vault.files, hit)
@@ -265,7 +263,7 @@ def _known(vault: Vault, hit: Hit, other: objects.Store | None) -> tuple[str, by
 # -- packs
 
 
-def _sound_packs(vault: Vault) -> None:
+def _sound_packs(vault: Parts) -> None:
     """An unsound pack is replaced by what can be read of it: libgit2 would ask it first for
     ever."""
     for pack in sorted((vault.repo.common_dir / "objects/pack").glob("pack-*.pack")):
@@ -276,7 +274,7 @@ def _sound_packs(vault: Vault) -> None:
     vault.repo.renew()
 
 
-def _indexed_anew(vault: Vault, pack: Path) -> bool:
+def _indexed_anew(vault: Parts, pack: Path) -> bool:
     """When only its index was damaged; under another name, since libgit2 remembers the old by its
     own."""
     new = vault.folder / "mending.idx"
@@ -295,7 +293,7 @@ def _indexed_anew(vault: Vault, pack: Path) -> bool:
     return status == 0
 
 
-def _replaced(vault: Vault, pack: Path) -> None:
+def _replaced(vault: Parts, pack: Path) -> None:
     store, ids = objects.Store(str(vault.root)), []
     index = pack.with_suffix(".idx")
     if index.exists():

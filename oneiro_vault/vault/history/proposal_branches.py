@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from oneiro_vault.errors import RepositoryBusy
 from oneiro_vault.vault.change import Operation, Write
+from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import FILE, Entry
 from oneiro_vault.vault.history import commit_log
+from oneiro_vault.vault.parts import Parts
 from oneiro_vault.vault.write import disk
+from oneiro_vault.vault.write.write_lock import Gate
 from oneiro_vault.vault.write.writer import machine, validate
-
-if TYPE_CHECKING:
-    from oneiro_vault.vault.vault import Vault
 
 HEADS: Final = "refs/heads/"
 REVIEWED: Final = "refs/oneiro/reviewed/"
@@ -44,36 +44,36 @@ class Open:
     used: bool
 
 
-def branches(vault: Vault) -> list[Open]:
+def branches(repo: Repo) -> list[Open]:
     """The branches of runs, by name, without the one HEAD is on: there everything is ours
     already."""
     layout = "--format=%(refname)%09%(objectname)%09%(worktreepath)"
     rows = [
         row.split("\t")
-        for row in vault.repo.commands.text("for-each-ref", layout, f"{HEADS}dream/").splitlines()
+        for row in repo.commands.text("for-each-ref", layout, f"{HEADS}dream/").splitlines()
     ]
     found = [Open(ref.removeprefix(HEADS), tip, bool(place)) for ref, tip, place in rows]
-    here = _here(vault)
+    here = _here(repo)
     return [branch for branch in found if is_proposal(branch.name) and branch.name != here]
 
 
-def _here(vault: Vault) -> str:
+def _here(repo: Repo) -> str:
     try:
-        return vault.repo.branch().removeprefix(HEADS)
+        return repo.branch().removeprefix(HEADS)
     except RepositoryBusy:
         return ""
 
 
-def reviewing_here(vault: Vault) -> bool:
+def reviewing_here(repo: Repo) -> bool:
     """Is HEAD itself on a branch for proposals? Then what is committed is under review as it is."""
-    return is_proposal(_here(vault))
+    return is_proposal(_here(repo))
 
 
 class Branch:
     """The branch that the loops of one night propose on, from the commit `base`; no `name` until
     there is something to propose."""
 
-    def __init__(self, vault: Vault, day: str, base: str) -> None:
+    def __init__(self, vault: Parts, day: str, base: str) -> None:
         self._vault, self._day, self._base = vault, day, base
         self.name = ""
 
@@ -87,7 +87,7 @@ class Branch:
         screened, operation = vault.secrets.screened(changes, operation, vault.in_history)
         writes = [change for change in screened if isinstance(change, Write)]
         with vault.gate.writing():
-            self.name = self.name or _free(vault, self._day)
+            self.name = self.name or _free(vault.repo, self._day)
             return vault.gate.retried(lambda _, tip: self._attempt(tip, writes, operation, check))
 
     def _attempt(
@@ -120,10 +120,10 @@ class Branch:
         return commit
 
 
-def _free(vault: Vault, day: str) -> str:
+def _free(repo: Repo, day: str) -> str:
     """`dream/<day>`, or the first number of that day that is free here, among what was reviewed,
     and on known remotes."""
-    refs = vault.repo.commands.text(
+    refs = repo.commands.text(
         "for-each-ref", "--format=%(refname)", HEADS, REVIEWED, "refs/remotes/"
     ).splitlines()
     taken = {f"dream/{ref.rpartition('/dream/')[2]}" for ref in refs if "/dream/" in ref}
@@ -134,15 +134,15 @@ def _free(vault: Vault, day: str) -> str:
     return next(name for name in numbers if name not in taken)
 
 
-def close(vault: Vault, branch: Open) -> bool:
+def close(repo: Repo, gate: Gate, branch: Open) -> bool:
     """Take a branch away whose proposals are settled; its commits stay under `REVIEWED`. False when
     somebody works on it."""
     if branch.used:
         return False
-    git = vault.repo.commands
-    with vault.gate.locked():
+    git = repo.commands
+    with gate.locked():
         kept, number = REVIEWED + branch.name, 1
-        while vault.repo.tip(kept) not in ("", branch.tip):
+        while repo.tip(kept) not in ("", branch.tip):
             number += 1
             kept = f"{REVIEWED}{branch.name}.{number}"
         git.run("update-ref", "-m", "oneiro review", kept, branch.tip)

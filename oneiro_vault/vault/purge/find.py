@@ -9,12 +9,13 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from oneiro_vault.core.memory import parse
 from oneiro_vault.core.tree_diff import Refused, blob_id
 from oneiro_vault.errors import AmbiguousId, NotFound, OneiroError, UnreadableNote, shown
 from oneiro_vault.vault.git import objects
+from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.history.commit_log import trailers
 from oneiro_vault.vault.history.undo import REPORTS
 from oneiro_vault.vault.ledger import FOLDER as LEDGER
@@ -23,10 +24,7 @@ from oneiro_vault.vault.secrets.secret_scan import TEXT, is_utf8
 from oneiro_vault.vault.worktree.attachments import named_in, sha256_of
 from oneiro_vault.vault.worktree.edits import identify
 from oneiro_vault.vault.worktree.edits import words_of as fingerprint_of
-from oneiro_vault.vault.worktree.files import is_note, is_ours
-
-if TYPE_CHECKING:
-    from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.worktree.files import Files, is_note, is_ours
 
 _PERSON: Final = re.compile(rb"(?m)^(author|committer|tagger) (.*?) ?<([^<>\n]*)> \d+ [+-]\d+$")
 _LOOSE: Final = "files that git does not follow"
@@ -79,12 +77,12 @@ class Trace:
 class Tracer:
     """One look at everything. Reads every object of the repository."""
 
-    def __init__(self, vault: Vault) -> None:
-        self._vault = vault
-        self._root = str(vault.root)
-        self._places = dict(_places(vault))
-        self._loose = dict(_unfollowed(vault))
-        self._head = vault.repo.listing(vault.head()) if vault.head() else {}
+    def __init__(self, repo: Repo, files: Files) -> None:
+        self._repo = repo
+        self._root = str(repo.root)
+        self._head = repo.listing(repo.tip()) if repo.tip() else {}
+        self._places = dict(_places(repo))
+        self._loose = dict(_unfollowed(repo, files, self._head))
 
     # -- a text
 
@@ -212,7 +210,7 @@ class Tracer:
         shown_by_them = {mark for data in versions for mark in named_in(data)}
         for path, entry in self._head.items() if shown_by_them else ():
             if is_note(path) and entry.blob not in trace.owner:
-                shown_by_them -= named_in(self._vault.repo.data(entry.blob))
+                shown_by_them -= named_in(self._repo.data(entry.blob))
         for oid, paths in self._places.items():
             if any(sha256_of(path) in shown_by_them for path in paths):
                 trace.blobs[oid] = None
@@ -277,7 +275,7 @@ class Tracer:
     def _stashes(self, trace: Trace) -> None:
         try:
             lines = (
-                (self._vault.repo.common_dir / "logs/refs/stash")
+                (self._repo.common_dir / "logs/refs/stash")
                 .read_text("utf-8", "surrogateescape")
                 .splitlines()
             )
@@ -339,16 +337,16 @@ def _kind(path: str) -> str:
     return "versions of notes that stay" if is_note(path) else "versions of other files"
 
 
-def _places(vault: Vault) -> Mapping[str, set[str]]:
+def _places(repo: Repo) -> Mapping[str, set[str]]:
     found: dict[str, set[str]] = {}
-    for path, blob in _raw(vault):
+    for path, blob in _raw(repo):
         found.setdefault(blob, set()).add(path)
     return found
 
 
-def _raw(vault: Vault) -> Iterator[tuple[str, str]]:
+def _raw(repo: Repo) -> Iterator[tuple[str, str]]:
     layout = ("--format=", "--raw", "-z", "--no-abbrev", "--no-renames", "-m", "--root")
-    out = vault.repo.commands.run("log", "--all", "--reflog", *layout, timeout=3600.0)
+    out = repo.commands.run("log", "--all", "--reflog", *layout, timeout=3600.0)
     words = iter(out.decode("utf-8", "surrogateescape").split("\0"))
     for entry in words:
         path, fields = next(words, ""), entry.lstrip("\n").split(" ")
@@ -357,12 +355,11 @@ def _raw(vault: Vault) -> Iterator[tuple[str, str]]:
                 yield path, blob
 
 
-def _unfollowed(vault: Vault) -> Iterator[tuple[str, bytes]]:
+def _unfollowed(repo: Repo, files: Files, followed: Collection[str]) -> Iterator[tuple[str, bytes]]:
     """What git is told to ignore and an index reads all the same."""
-    followed = vault.repo.listing(vault.head()) if vault.head() else {}
-    new = vault.repo.staging.status()
-    for path, entry in vault.files.walk():
+    new = repo.staging.status()
+    for path, entry in files.walk():
         if isinstance(entry, Refused) or path in followed or path in new or not is_ours(path):
             continue
         with suppress(OSError, OneiroError):
-            yield path, vault.files.read(path, sys.maxsize)
+            yield path, files.read(path, sys.maxsize)

@@ -13,7 +13,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from oneiro_vault.answers import Json
 from oneiro_vault.core.tree_diff import blob_id
@@ -22,14 +22,12 @@ from oneiro_vault.vault.git import objects
 from oneiro_vault.vault.git.activity import PURGING
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, GONE, NEW, STAGED
+from oneiro_vault.vault.parts import Parts
 from oneiro_vault.vault.purge.filter_program import mark_of
 from oneiro_vault.vault.purge.find import Trace
 from oneiro_vault.vault.worktree.files import is_ours
 from oneiro_vault.vault.write import disk
 from oneiro_vault.vault.write.disk import reach
-
-if TYPE_CHECKING:
-    from oneiro_vault.vault.vault import Vault
 
 _KEPT: Final = "Nothing was changed."
 _HEADS: Final = (
@@ -49,11 +47,11 @@ _HOURS: Final = 6 * 3600.0
 # -- may it begin?
 
 
-def check_ready(vault: Vault) -> None:
+def check_ready(vault: Parts) -> None:
     """Raise RepositoryBusy or GitProblem unless the whole history is here, nobody else uses it, and
     nothing waits to be committed."""
     repo = vault.repo
-    vault.flush_index()
+    vault.gate.flush()
     repo.check_ready()
     common = repo.common_dir
     if any((common / "worktrees").glob("*")):
@@ -104,7 +102,7 @@ def _left_out(repo: Repo, path: str, flags: int) -> bool:
     return flags == GONE and entry is not None and entry.mode not in (FILE, EXECUTABLE)
 
 
-def check_refs(vault: Vault, trace: Trace) -> None:
+def check_refs(vault: Parts, trace: Trace) -> None:
     """Raise GitProblem for names that hold it, and for refs that lead to it past every commit."""
     layout = "--format=%(refname) %(objectname) %(objecttype) %(*objectname) %(*objecttype)"
     named, straight = [], []
@@ -136,7 +134,7 @@ def check_refs(vault: Vault, trace: Trace) -> None:
         )
 
 
-def _leads(vault: Vault, trace: Trace, oid: str, kind: str) -> bool:
+def _leads(vault: Parts, trace: Trace, oid: str, kind: str) -> bool:
     if kind == "blob":
         return oid in trace.blobs
     out = vault.repo.commands.run("ls-tree", "-r", "-z", "--full-tree", oid, timeout=600.0).decode(
@@ -146,7 +144,7 @@ def _leads(vault: Vault, trace: Trace, oid: str, kind: str) -> bool:
     return any(fields.split()[2] in trace.blobs or path in trace.paths for fields, _, path in rows)
 
 
-def beside(vault: Vault, trace: Trace) -> list[str]:
+def beside(vault: Parts, trace: Trace) -> list[str]:
     """Files in the git directory that a person or another program wrote and that hold it."""
     common = vault.repo.common_dir
     ours = {
@@ -172,7 +170,7 @@ def beside(vault: Vault, trace: Trace) -> list[str]:
     return sorted(str(path.relative_to(common.parent)) for path in wanted if _holds(path, trace))
 
 
-def clean_loose(vault: Vault, trace: Trace) -> None:
+def clean_loose(vault: Parts, trace: Trace) -> None:
     """Take it out of files of ours that no commit has."""
     for path, data in trace.loose.items():
         if data is None:
@@ -183,7 +181,7 @@ def clean_loose(vault: Vault, trace: Trace) -> None:
             _rename(vault, path, target)
 
 
-def _rename(vault: Vault, path: str, target: str) -> None:
+def _rename(vault: Parts, path: str, target: str) -> None:
     """The first name that is free, under which git goes on ignoring it."""
     place, end = Path(vault.files.absolute(path)), Path(target)
     for number in range(1, sys.maxsize):
@@ -201,7 +199,7 @@ def _rename(vault: Vault, path: str, target: str) -> None:
             return
 
 
-def _ignore(vault: Vault, path: str) -> None:
+def _ignore(vault: Parts, path: str) -> None:
     if vault.repo.commands.attempt("check-ignore", "-q", "--no-index", "--", path)[0] == 0:
         return
     file = vault.repo.common_dir / "info/exclude"
@@ -210,7 +208,7 @@ def _ignore(vault: Vault, path: str) -> None:
         lines.write("\n/" + "".join(f"\\{c}" if c in "\\*?[ " else c for c in path) + "\n")
 
 
-def loose_ends(vault: Vault, trace: Trace) -> list[str]:
+def loose_ends(vault: Parts, trace: Trace) -> list[str]:
     """Files in the folder that git does not know and that hold it: a person's own to remove."""
     found = []
     for path, flags in vault.repo.staging.status().items():
@@ -228,7 +226,7 @@ def loose_ends(vault: Vault, trace: Trace) -> list[str]:
 # -- what stands beside the history
 
 
-def private_files(vault: Vault) -> Iterator[Path]:
+def private_files(vault: Parts) -> Iterator[Path]:
     """Everything of ours in the git directory that may hold words."""
     for path in sorted(vault.folder.rglob("*")):
         if (
@@ -240,7 +238,7 @@ def private_files(vault: Vault) -> Iterator[Path]:
             yield path
 
 
-def clean_private(vault: Vault, trace: Trace) -> int:
+def clean_private(vault: Parts, trace: Trace) -> int:
     """How many held it. What judges said is dropped whole, and what was put aside if it holds
     it."""
     count = 0
@@ -264,7 +262,7 @@ def clean_private(vault: Vault, trace: Trace) -> int:
 # -- the plan on disk
 
 
-def begin(vault: Vault, trace: Trace, about: Mapping[str, Any]) -> None:
+def begin(vault: Parts, trace: Trace, about: Mapping[str, Any]) -> None:
     """From here on only going on is possible. `about` is kept for the receipt."""
     folder = (vault.folder / PURGING).parent
     shutil.rmtree(folder, ignore_errors=True)
@@ -297,7 +295,7 @@ def _write(path: Path, plan: Mapping[str, Any]) -> None:
     disk.sync([str(path.parent)])
 
 
-def _remote_tips(vault: Vault) -> Iterator[tuple[str, str]]:
+def _remote_tips(vault: Parts) -> Iterator[tuple[str, str]]:
     for line in vault.repo.commands.text(
         "for-each-ref", "--format=%(objectname) %(refname)", "refs/remotes/"
     ).splitlines():
@@ -309,7 +307,7 @@ def _remote_tips(vault: Vault) -> Iterator[tuple[str, str]]:
 # -- doing it
 
 
-def carry_out(vault: Vault) -> Json:
+def carry_out(vault: Parts) -> Json:
     """From wherever it stopped; returns the plan. Raises NotFound when there is none, or
     GitProblem."""
     folder = (vault.folder / PURGING).parent
@@ -338,14 +336,14 @@ def carry_out(vault: Vault) -> Json:
     return plan
 
 
-def finish(vault: Vault) -> None:
+def finish(vault: Parts) -> None:
     """Nothing is left to do."""
     plan = vault.folder / PURGING
     plan.unlink(missing_ok=True)
     shutil.rmtree(plan.parent, ignore_errors=True)
 
 
-def _let_go(vault: Vault) -> None:
+def _let_go(vault: Parts) -> None:
     """Delete what git remembers of other copies, and its notes to itself: they would hold the old
     history."""
     commands = vault.repo.commands
@@ -357,7 +355,7 @@ def _let_go(vault: Vault) -> None:
         shutil.rmtree(vault.repo.git_dir / name, ignore_errors=True)
 
 
-def _rewrite(vault: Vault, folder: Path, before: str) -> None:
+def _rewrite(vault: Parts, folder: Path, before: str) -> None:
     """In the folder only what became different: what a person saves meanwhile stays."""
     parent = str(Path(__file__).resolve().parents[3])
     found = f"import sys; {parent!r} in sys.path or sys.path.append({parent!r})"
@@ -367,7 +365,7 @@ def _rewrite(vault: Vault, folder: Path, before: str) -> None:
     vault.repo.commands.run("read-tree", "-m", "-u", before, "HEAD")
 
 
-def _renamed(vault: Vault, plan: Mapping[str, Any]) -> dict[str, str]:
+def _renamed(vault: Parts, plan: Mapping[str, Any]) -> dict[str, str]:
     file = vault.repo.git_dir / "filter-repo/commit-map"
     pairs = (
         dict(line.split()[:2] for line in file.read_text().splitlines()[1:])
@@ -379,7 +377,7 @@ def _renamed(vault: Vault, plan: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _expire(vault: Vault, plan: Mapping[str, Any]) -> None:
+def _expire(vault: Parts, plan: Mapping[str, Any]) -> None:
     """No reflog leads to the old history; the list of stashes stays, in new words."""
     logs = vault.repo.common_dir / "logs"
     for path in sorted(logs.rglob("*")) if logs.is_dir() else ():
@@ -396,7 +394,7 @@ def _expire(vault: Vault, plan: Mapping[str, Any]) -> None:
         (logs / "refs/stash").write_text("".join(lines), "utf-8", "surrogateescape")
 
 
-def _settle(vault: Vault) -> None:
+def _settle(vault: Parts) -> None:
     """The history that journal and witness knew is gone, and that is meant."""
     shutil.rmtree(vault.journal.aside, ignore_errors=True)
     vault.journal.restart()
@@ -408,7 +406,7 @@ def _settle(vault: Vault) -> None:
 
 
 def remaining(
-    vault: Vault, blobs: Mapping[str, bool], trace: Trace | None, folders: list[Path]
+    vault: Parts, blobs: Mapping[str, bool], trace: Trace | None, folders: list[Path]
 ) -> list[str]:
     """Objects by id, and (for a text that is known) every object, and every file of the folders."""
     found = []

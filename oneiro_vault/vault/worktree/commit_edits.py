@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from oneiro_vault.core.tree_diff import Refused, blob_id
 from oneiro_vault.errors import GitProblem, RepositoryBusy, UnsafePath
@@ -23,35 +23,40 @@ from oneiro_vault.vault.git.staging_area import (
     Locked,
 )
 from oneiro_vault.vault.history import commit_log
+from oneiro_vault.vault.parts import Parts
 from oneiro_vault.vault.secrets.secret_scan import Secret, told
 from oneiro_vault.vault.worktree import edits
 from oneiro_vault.vault.worktree.edits import has_markers, identify
 from oneiro_vault.vault.worktree.files import LARGEST, digest, hidden, is_note, is_ours, objection
 from oneiro_vault.vault.write import disk
 from oneiro_vault.vault.write.journal import owed
-from oneiro_vault.vault.write.writer import Order, Progress, Writer
-
-if TYPE_CHECKING:
-    from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.write.writer import Order, Progress
 
 Ready = Mapping[str, bytes | None]
 """path -> the bytes on disk, None for a file that is gone."""
+_PORTION: Final = 64_000_000
 
 
 class Person:
     """The uncommitted files of the person whose vault it is."""
 
-    def __init__(self, vault: Vault, writer: Writer, quiet: float) -> None:
+    def __init__(self, vault: Parts, quiet: float) -> None:
         self._vault = vault
         self._repo = vault.repo
-        self._writer = writer
         self._edits = edits.Edits(vault.repo, vault.files)
         self._compared: tuple[dict[str, str], set[str], int] = ({}, set(), 0)
-        self.quiet = quiet
+        self._quiet = quiet
 
-    def commit(self, paths: list[str] | None, quiet: float | None) -> list[Receipt]:
-        """See `Vault.commit_edits`."""
-        pause = self.quiet if quiet is None else quiet
+    def commit(
+        self, paths: Collection[str] | None = None, *, quiet: float | None = None
+    ) -> list[Receipt]:
+        """Commit what a person changed on disk (all of it, or `paths`) under their own identity;
+        files still in use wait, and so does everything while git is at work. More deletions than a
+        handful are left to the person.
+
+        Raises RepositoryBusy, LockTimeout or DiskProblem.
+        """
+        pause = self._quiet if quiet is None else quiet
         look = self.look(paths, pause)
         if look.lock and look.waiting and self._cleared(look.lock):
             look = self.look(paths, pause)
@@ -70,9 +75,10 @@ class Person:
         with self._vault.gate.locked():
             return self._vault.recovery.clear_lock(lock)
 
-    def look(self, paths: list[str] | None, quiet: float) -> edits.Look:
-        """The changes (of all files, or of some), each with why it waits or is left alone."""
-        vault = self._vault
+    def look(self, paths: Collection[str] | None = None, quiet: float | None = None) -> edits.Look:
+        """The uncommitted changes (of all files, or of some), each with why it waits or is left
+        alone."""
+        vault, quiet = self._vault, self._quiet if quiet is None else quiet
         with vault.gate.thread:
             try:
                 found = self._look(paths, quiet)
@@ -89,7 +95,7 @@ class Person:
         return found
 
     def _look(
-        self, paths: list[str] | None, quiet: float, status: Mapping[str, int] | None = None
+        self, paths: Collection[str] | None, quiet: float, status: Mapping[str, int] | None = None
     ) -> edits.Look:
         """Everything waits unless git left the folder alone from before git's status was taken
         until all was read, and `quiet` before."""
@@ -147,6 +153,10 @@ class Person:
         """Paths whose text is not committed, with what looks like secrets in it."""
         return self._vault.secrets.of_person(ready, self._vault.in_history)
 
+    def held(self, path: str, data: bytes) -> str:
+        """The secret that keeps an uncommitted text out of history, "" for none."""
+        return "".join(map(told, self.secrets({path: data}).values()))
+
     def first(self, ref: str, tip: str, ready: Ready, before: Snapshot) -> Receipt | None:
         """Commit these before a machine's change to the same files; None asks for another try.
 
@@ -169,7 +179,7 @@ class Person:
         )
 
     def _all(
-        self, ref: str, tip: str, paths: list[str] | None, quiet: float
+        self, ref: str, tip: str, paths: Collection[str] | None, quiet: float
     ) -> list[Receipt] | None:
         look = self.look(paths, quiet)
         if not look.ready:
@@ -197,7 +207,7 @@ class Person:
             for path, data in ready.items()
         }
         text = commit_log.message(operation, vault.ledger.device)
-        commit = self._writer.commit(
+        commit = self._vault.writer.commit(
             Order(ref, tip, changes, text, self._repo.person(), vault.clock()), fold=False
         )
         if not commit:
@@ -220,98 +230,100 @@ class Person:
             return known.mode
         return EXECUTABLE if os.access(self._vault.files.absolute(path), os.X_OK) else FILE
 
+    def adopt(
+        self,
+        *,
+        everything: bool = False,
+        also: Iterable[str] = (),
+        progress: Progress | None = None,
+    ) -> tuple[list[str], list[Refused]]:
+        """Commit files that are not in history yet, as they are: notes and attachments, or
+        `everything`, and `also` files of ours. Returns the paths taken in, and what was left
+        out."""
+        gate, ours = self._vault.gate, set(also)
+        with gate.writing():
+            return gate.retried(lambda ref, tip: self._adopt(ref, tip, everything, ours, progress))
 
-_PORTION: Final = 64_000_000
-
-
-def adopt(
-    vault: Vault,
-    writer: Writer,
-    ref: str,
-    tip: str,
-    everything: bool,
-    also: set[str],
-    progress: Progress | None,
-) -> tuple[list[str], list[Refused]] | None:
-    """See `Vault.adopt`; None asks for another try on a new tip."""
-    left = {refused.path: refused for refused in _strange(vault)}
-    entries: dict[str, Entry | None] = {}
-    memories: list[str] = []
-    paths = [
-        path
-        for path, flags in sorted(vault.repo.staging.status().items())
-        if _wanted(path, flags, everything, also)
-    ]
-    held = 0
-    for count, path in enumerate(paths):
-        found = _read(vault, path)
-        if isinstance(found, Refused):
-            left.setdefault(path, found)
-            continue
-        data, mode = found
-        entries[path] = Entry(vault.repo.add(data), mode)
-        memories += [
-            memory for memory in [identify(path, data)[0] if is_note(path) else ""] if memory
+    def _adopt(
+        self, ref: str, tip: str, everything: bool, also: set[str], progress: Progress | None
+    ) -> tuple[list[str], list[Refused]] | None:
+        vault = self._vault
+        left = {refused.path: refused for refused in self._strange()}
+        entries: dict[str, Entry | None] = {}
+        memories: list[str] = []
+        paths = [
+            path
+            for path, flags in sorted(vault.repo.staging.status().items())
+            if _wanted(path, flags, everything, also)
         ]
-        held += len(data)
-        if held > _PORTION:
-            with disk.guarded("Writing the notes"):  # without a commit git clears them away
-                vault.repo.store_durably()
-            vault.repo.discard()
-            held = 0
-        if progress is not None and (count % 100 == 0 or count == len(paths) - 1):
-            progress("adopting", count + 1, len(paths))
-    refused = sorted(left.values(), key=lambda r: r.path)
-    if not entries:
-        return [], refused
-    title = f"{len(entries)} files" if set(entries) - also else "a new vault"
-    text = commit_log.message(
-        Operation("adopt", title, "user", tuple(memories)), vault.ledger.device
-    )
-    commit = writer.commit(
-        Order(ref, tip, entries, text, vault.repo.person(), vault.clock()), progress=progress
-    )
-    return (sorted(entries), refused) if commit else None
+        held = 0
+        for count, path in enumerate(paths):
+            found = self._read(path)
+            if isinstance(found, Refused):
+                left.setdefault(path, found)
+                continue
+            data, mode = found
+            entries[path] = Entry(vault.repo.add(data), mode)
+            memories += [
+                memory for memory in [identify(path, data)[0] if is_note(path) else ""] if memory
+            ]
+            held += len(data)
+            if held > _PORTION:
+                with disk.guarded("Writing the notes"):  # without a commit git clears them away
+                    vault.repo.store_durably()
+                vault.repo.discard()
+                held = 0
+            if progress is not None and (count % 100 == 0 or count == len(paths) - 1):
+                progress("adopting", count + 1, len(paths))
+        refused = sorted(left.values(), key=lambda r: r.path)
+        if not entries:
+            return [], refused
+        title = f"{len(entries)} files" if set(entries) - also else "a new vault"
+        text = commit_log.message(
+            Operation("adopt", title, "user", tuple(memories)), vault.ledger.device
+        )
+        commit = vault.writer.commit(
+            Order(ref, tip, entries, text, vault.repo.person(), vault.clock()), progress=progress
+        )
+        return (sorted(entries), refused) if commit else None
+
+    def _read(self, path: str) -> tuple[bytes, int] | Refused:
+        try:
+            data = self._vault.files.read(path)
+            mode = EXECUTABLE if os.access(self._vault.files.absolute(path), os.X_OK) else FILE
+        except UnsafePath as error:
+            return Refused(
+                path.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
+                objection(path) or str(error),
+            )
+        except OSError as error:
+            return Refused(path, f"it cannot be read: {error.strerror}")
+        if len(data) > LARGEST:
+            return Refused(path, f"it is larger than {LARGEST // 1_000_000} MB")
+        if is_note(path) and has_markers(data):
+            return Refused(path, "it holds unresolved conflict markers", waits=True)
+        if found := self._vault.secrets.new(path, data, ()):
+            return Refused(
+                path,
+                f"it holds what looks like {told(found)}, and history could never lose it again",
+                waits=True,
+            )
+        if why := self._vault.erased.in_file(path, data):
+            return Refused(path, why)
+        return data, mode
+
+    def _strange(self) -> Iterator[Refused]:
+        for path, entry in self._vault.files.walk():
+            if isinstance(entry, Refused):
+                yield entry
+                continue
+            if not entry.is_file(follow_symlinks=False):
+                found = self._vault.files.stat(path)
+                if isinstance(found, Refused):
+                    yield found
 
 
 def _wanted(path: str, flags: int, everything: bool, also: set[str]) -> bool:
     if flags & (STAGED | CONFLICTED) or not flags & NEW or path.endswith("/"):
         return False
     return path in also or is_ours(path) or (everything and not hidden(path))
-
-
-def _read(vault: Vault, path: str) -> tuple[bytes, int] | Refused:
-    try:
-        data = vault.files.read(path)
-        mode = EXECUTABLE if os.access(vault.files.absolute(path), os.X_OK) else FILE
-    except UnsafePath as error:
-        return Refused(
-            path.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
-            objection(path) or str(error),
-        )
-    except OSError as error:
-        return Refused(path, f"it cannot be read: {error.strerror}")
-    if len(data) > LARGEST:
-        return Refused(path, f"it is larger than {LARGEST // 1_000_000} MB")
-    if is_note(path) and has_markers(data):
-        return Refused(path, "it holds unresolved conflict markers", waits=True)
-    if found := vault.secrets.new(path, data, ()):
-        return Refused(
-            path,
-            f"it holds what looks like {told(found)}, and history could never lose it again",
-            waits=True,
-        )
-    if why := vault.erased.in_file(path, data):
-        return Refused(path, why)
-    return data, mode
-
-
-def _strange(vault: Vault) -> Iterator[Refused]:
-    for path, entry in vault.files.walk():
-        if isinstance(entry, Refused):
-            yield entry
-            continue
-        if not entry.is_file(follow_symlinks=False):
-            found = vault.files.stat(path)
-            if isinstance(found, Refused):
-                yield found

@@ -9,22 +9,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from oneiro_vault.errors import RepositoryBusy, few, shown
 from oneiro_vault.vault.change import Operation, Receipt
-from oneiro_vault.vault.git.activity import Snapshot
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Entry, Locked
 from oneiro_vault.vault.history import commit_log
+from oneiro_vault.vault.parts import Parts
+from oneiro_vault.vault.worktree.commit_edits import Person
 from oneiro_vault.vault.worktree.edits import MOMENT, Look
 from oneiro_vault.vault.worktree.files import checked, digest
 from oneiro_vault.vault.write import disk
 from oneiro_vault.vault.write.disk import reach
 from oneiro_vault.vault.write.journal import owed
-from oneiro_vault.vault.write.writer import Order, Progress, Writer, machine
-
-if TYPE_CHECKING:
-    from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.write.writer import Order, Progress, machine
 
 _KEPT: Final = "Nothing was changed."
 
@@ -45,9 +43,6 @@ class Joined:
 
 Decide = Callable[[str], Joined | None]
 """From a tip to what joining means for it; None: nothing is to be joined."""
-First = Callable[[str, str, Mapping[str, bytes | None], Snapshot], object]
-"""Commit a person's files (ref, tip, path -> bytes, None = deleted), which were read after the
-snapshot."""
 
 
 class Joiner:
@@ -56,16 +51,14 @@ class Joiner:
 
     def __init__(
         self,
-        vault: Vault,
-        writer: Writer,
-        first: First,
+        vault: Parts,
+        edits: Person,
         decide: Decide,
         operation: Operation,
         progress: Progress | None,
     ) -> None:
         self._vault = vault
-        self._writer = writer
-        self._first = first
+        self._edits = edits
         self._decide = decide
         self._operation = operation
         self._progress = progress
@@ -84,7 +77,7 @@ class Joiner:
                 return None
         order = self._order(ref, tip, joined)
         reach("sync-joining")
-        commit = self._writer.commit(order, progress=self._progress, fold=not joined.forward)
+        commit = self._vault.writer.commit(order, progress=self._progress, fold=not joined.forward)
         if not commit:
             return None
         strange = [
@@ -153,13 +146,13 @@ class Joiner:
     def _settle(self, ref: str, tip: str, blocked: list[str]) -> None:
         """A person's text goes into history first. Raises RepositoryBusy when it cannot."""
         before = self._vault.repo.activity.snapshot()
-        look = self._vault.look(blocked, MOMENT)
+        look = self._edits.look(blocked, MOMENT)
         if look.waiting and look.lock:
             raise Locked(look.lock)
         if look.waiting:
             time.sleep(MOMENT)  # somebody is writing it this very moment
         elif look.ready:
-            self._first(ref, tip, look.ready, before)
+            self._edits.first(ref, tip, look.ready, before)
         else:
             raise _stuck(look, blocked)
 

@@ -345,7 +345,7 @@ class Writer:
         old = (
             order.data[path]
             if path in order.data
-            else self._ledger.committed(self._repo, path, known.blob)
+            else self._ledger.committed(path, known.blob)
             if known
             else b""
         )

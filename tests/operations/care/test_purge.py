@@ -339,7 +339,7 @@ def test_a_note_of_no_commit_that_gets_another_name_overwrites_none(root: Path) 
             (root / path).chmod(0o600)
         git(root, "add", ".gitignore")
         git(root, "commit", "-qm", "ignore")
-        app.house.reconcile()
+        app.house.indexing.reconcile()
         assert purge.look(app.house, matching=NAME).run()["left"] == []
         assert left(root) == []
         assert sorted(path.name for path in (root / "private").iterdir()) == [
@@ -352,7 +352,7 @@ def test_a_note_of_no_commit_that_gets_another_name_overwrites_none(root: Path) 
         assert set(found) == set(texts.values())
         assert all(path.stat().st_mode & 0o777 == 0o600 for path in found.values())
         assert found["Four.\n"] == root / "private/purged/x.md"
-        app.house.vault.commit_edits()
+        app.house.vault.edits.commit()
         assert git(root, "ls-files", "private") == "", "it stays out of history as before"
 
 

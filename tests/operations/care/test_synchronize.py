@@ -288,7 +288,7 @@ def test_settings_that_came_wrong_do_not_keep_their_repair_out(
         embed_model="hash", disk_reserve=0, edits_quiet=0.0, sync_wait=WAIT
     )
     with App.open(tmp_path / "two", read) as two:
-        assert two.house.wrong
+        assert two.house.settings.wrong
         with pytest.raises(SettingsError):
             remember(two, "Not while it is unclear how.")
         assert "future" in str(two.call("sync")["notices"])

@@ -49,7 +49,7 @@ def fill(app: App, *texts: str) -> list[str]:
 def judged(app: App, judge: Judge | None = None) -> Judge:
     """Let this judge answer everything in this vault."""
     made = judge or ScriptedJudge(merge)
-    app.house.judges = lambda _name: made
+    app.house.dreams.judges = lambda _name: made
     return made
 
 

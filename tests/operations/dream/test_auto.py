@@ -112,7 +112,7 @@ def test_rules_answer_now_and_the_rest_waits_for_the_connected_model(root: Path)
         fill(app, *TWINS[:2], *same, *OTHERS[1:])
         run = dream(app)
         assert ([one["judge"] for one in run["decisions"]], run["waiting"]) == (["offline"], 1)
-        (question,) = deferred.waiting(folder(app.house))
+        (question,) = deferred.waiting(folder(app.house.dreams))
         first, *rest = question["ids"]
         said = {"action": "merge", "reason": "the same", "keep": first, "members": rest}
         (again,) = app.call("dream_decide", {"id": question["id"], "answer": said})["runs"]
@@ -120,7 +120,7 @@ def test_rules_answer_now_and_the_rest_waits_for_the_connected_model(root: Path)
             "auto",
             ["deferred"],
         )
-        assert deferred.waiting(folder(app.house)) == []
+        assert deferred.waiting(folder(app.house.dreams)) == []
         assert dream(app)["calls"] == 0
 
 
@@ -151,11 +151,11 @@ def test_a_night_without_its_judge_has_the_rules_answers_and_the_judge_is_asked_
         assert (again["decisions"], again["failed"], again["report"]) == ([], [], None), (
             "it is told once, and nothing is made twice"
         )
-        assert standing(app.house)["answered"] is None
+        assert standing(app.house.settings, app.house.dreams, 0)["answered"] is None
         program.write_text(TAKES_APART)
         assert [one["op"] for one in dream(app, "encode")["decisions"]] == ["link"]
         assert app.call("captures")["waiting"] == []
-        assert standing(app.house)["answered"]
+        assert standing(app.house.settings, app.house.dreams, 0)["answered"]
         facts = app.call("list", {"type": "semantic"})["results"]
     assert len(facts) == 2
 
@@ -192,13 +192,13 @@ def test_a_capture_that_rules_take_apart_in_part_waits_for_the_whole(root: Path)
         in_part = ScriptedJudge(
             lambda asked: PART if asked.kind == "encode.units" else CREATE, "offline"
         )
-        app.house.judges = lambda _: ChainJudge(
-            [in_part], deferred.DeferredJudge(folder(app.house))
+        app.house.dreams.judges = lambda _: ChainJudge(
+            [in_part], deferred.DeferredJudge(folder(app.house.dreams))
         )
         app.call("capture", {"text": text, "kind": "session", "session": "s1"})
         assert [one["op"] for one in dream(app, "encode")["decisions"]] == ["remember"]
         assert dream(app, "encode")["decisions"] == [], "what rules made of it is not made twice"
-        (question,) = deferred.waiting(folder(app.house))
+        (question,) = deferred.waiting(folder(app.house.dreams))
         whole = {"reason": "said", "units": [MOVED, MEETINGS], "complete": True}
         done = app.call("dream_decide", {"id": question["id"], "answer": whole})
         assert [one["op"] for run in done["runs"] for one in run["decisions"]].count(

@@ -19,7 +19,7 @@ from tests.operations.dream.support import dream, statuses
 
 @pytest.fixture(autouse=True)
 def _deferred(app: App) -> None:
-    app.house.judges = None
+    app.house.dreams.judges = None
 
 
 def merged(question: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def test_questions_wait_and_the_last_answer_lets_the_loop_go_on(app: App) -> Non
     assert done["waiting"] == 0
     assert [len(one["decisions"]) for one in done["runs"]] == [2]
     assert app.call("dream_next")["question"] is None
-    assert not list(folder(app.house).glob("*.json"))
+    assert not list(folder(app.house.dreams).glob("*.json"))
     assert list(statuses(app).values()).count("superseded") == 2
 
 
@@ -93,7 +93,7 @@ def test_an_answer_that_names_strangers_is_refused_at_once_and_the_question_wait
     app: App,
 ) -> None:
     dream(app, judge="deferred")
-    before = waiting(folder(app.house))
+    before = waiting(folder(app.house.dreams))
     (last,) = (entry["id"] for entry in before[1:])
     app.call("dream_decide", {"id": before[0]["id"], "answer": merged(before[0])})
     for stranger in (
@@ -104,7 +104,7 @@ def test_an_answer_that_names_strangers_is_refused_at_once_and_the_question_wait
         with pytest.raises(InvalidInput, match="not shown") as refused:
             app.call("dream_decide", {"id": last, "answer": merged(before[1]) | stranger})
         assert "still waits" in refused.value.kept
-    assert [entry["id"] for entry in waiting(folder(app.house))] == [last]
+    assert [entry["id"] for entry in waiting(folder(app.house.dreams))] == [last]
     assert "superseded" not in statuses(app).values(), "what was answered waits for the last answer"
     assert app.call("dream_decide", {"id": last, "answer": merged(before[1])})["runs"][0][
         "decisions"
@@ -113,11 +113,13 @@ def test_an_answer_that_names_strangers_is_refused_at_once_and_the_question_wait
 
 def test_an_answer_put_there_by_hand_that_names_strangers_is_asked_again(app: App) -> None:
     dream(app, judge="deferred")
-    for entry in waiting(folder(app.house)):
-        deferred.answer(folder(app.house), entry["id"], merged(entry) | {"keep": "zzzzzzzzzzzz"})
+    for entry in waiting(folder(app.house.dreams)):
+        deferred.answer(
+            folder(app.house.dreams), entry["id"], merged(entry) | {"keep": "zzzzzzzzzzzz"}
+        )
     (run,) = app.call("dream", {"loops": ["consolidate"], "judge": "deferred"})["runs"]
     assert run["title"] == "consolidate: 2 of 2 questions failed"
-    assert len(waiting(folder(app.house))) == 2
+    assert len(waiting(folder(app.house.dreams))) == 2
     assert "superseded" not in statuses(app).values()
 
 

@@ -18,7 +18,7 @@ from tests.operations.dream.support import dream, statuses
 
 @pytest.fixture(autouse=True)
 def _deferred(app: App) -> None:
-    app.house.judges = None
+    app.house.dreams.judges = None
     dream(app, judge="deferred")
 
 

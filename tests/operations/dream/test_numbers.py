@@ -157,7 +157,7 @@ def test_what_was_not_carried_out_is_not_counted_as_made(full: App, root: Path) 
 
     def stop(stage: str, done: int, _total: int) -> None:
         if stage == "consolidate: deciding" and done == 2:
-            full.house.cancel.set()
+            full.house.dreams.cancel.set()
 
     from oneiro_vault.operations.dream import run_now
 

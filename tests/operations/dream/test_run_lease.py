@@ -272,11 +272,13 @@ def test_several_remotes_of_which_none_is_named(app: App, tmp_path: Path) -> Non
     for name in ("left", "right"):
         git(app.house.root, "remote", "add", name, str(tmp_path / name))
     assert dream(app)["decisions"]
-    assert run_lease.lease_ref(app.house) is None
+    assert run_lease.lease_ref(app.house.vault, app.house.settings) is None
     git(app.house.root, "remote", "remove", "right")
     git(app.house.root, "checkout", "-q", "--detach")
-    assert run_lease.holder(app.house)["problem"] is None
-    assert "detached" in str(run_lease.holder(app.house, ask=True)["problem"])
+    assert run_lease.holder(app.house.vault, app.house.settings)["problem"] is None
+    assert "detached" in str(
+        run_lease.holder(app.house.vault, app.house.settings, ask=True)["problem"]
+    )
 
 
 def test_where_syncing_by_itself_is_wanted_a_run_begins_and_ends_with_it(

@@ -358,7 +358,7 @@ def test_two_at_once(app: App, root: Path) -> None:
 def test_an_unknown_loop_or_judge_is_named(app: App) -> None:
     with pytest.raises(InvalidInput, match="nap"):
         dream(app, "nap")
-    app.house.judges = None
+    app.house.dreams.judges = None
     with pytest.raises(InvalidInput, match="oracle"):
         dream(app, judge="oracle")
     with pytest.raises(InvalidInput, match=r"needs a model|cannot be asked"):

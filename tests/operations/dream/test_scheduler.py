@@ -85,7 +85,7 @@ def test_a_run_that_was_begun_is_not_begun_again(app: App, clock: Clock) -> None
     def dies(_name: str) -> None:
         raise KeyboardInterrupt
 
-    app.house.judges = dies  # type: ignore[assignment]  # a judge of one test
+    app.house.dreams.judges = dies  # type: ignore[assignment]  # a judge of one test
     with pytest.raises(KeyboardInterrupt):
         runs(app)
     judged(app)

@@ -132,9 +132,9 @@ def test_what_somebody_is_to_answer_does_not_pile_up_and_all_is_answered_in_the_
         done: list[dict[str, Any]] = []
         for _ in WORDS:
             dream(app, judge="deferred")
-            before = {entry["id"] for entry in waiting(folder(app.house))}
+            before = {entry["id"] for entry in waiting(folder(app.house.dreams))}
             done += app.call("dream", {"loops": ["consolidate"], "judge": "deferred"})["runs"]
-            entries = waiting(folder(app.house))
+            entries = waiting(folder(app.house.dreams))
             assert {entry["id"] for entry in entries} == before, (
                 "a night without an answer drops nothing and adds nothing"
             )

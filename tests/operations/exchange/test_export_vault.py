@@ -71,7 +71,7 @@ def test_nothing_private_goes_out(app: App, call: Call, root: Path, tmp_path: Pa
         f"---\ntitle: Mine <private>hush</private>\n---\nHere <private>hush, no</private> I am.\n\n"
         f"The token is {TOKEN}.\n"
     )
-    app.house.reconcile()
+    app.house.indexing.reconcile()
     for form in ("okf", "book", "jsonl"):
         found = call("export", format=form, target=str(tmp_path / form))
         assert found["withheld"] == 1
@@ -100,7 +100,7 @@ def test_nor_does_it_in_the_files_that_notes_show(
         (root / name).write_bytes(data)
     shows = "\n".join(f"![[{name}]]" for name in texts if TOKEN not in name)
     (root / "shows.md").write_text(f"---\ntitle: Files\n---\nLook:\n{shows}\n![[{TOKEN}.txt]]\n")
-    app.house.reconcile()
+    app.house.indexing.reconcile()
     for form in ("okf", "book", "jsonl"):
         found = call("export", format=form, target=str(tmp_path / form))
         assert (found["files_cut"], found["files_kept"], found["attachments"]) == (2, 1, 4)

@@ -128,7 +128,7 @@ def test_a_note_that_somebody_moved_here_is_still_that_note(
     app: App, call: Call, root: Path, vault: Path
 ) -> None:
     (root / "Petrel/Ada Lane.md").rename(root / "Ada.md")
-    app.house.reconcile()
+    app.house.indexing.reconcile()
     (vault / "Ada Lane.md").write_text("She retired.")
     assert call("import_", path=str(vault))["notes"]["grown"] == 1
     assert text(root, "Ada.md").endswith("She retired.\n")
@@ -172,7 +172,7 @@ def test_what_a_person_changed_here_is_not_written_over(
 ) -> None:
     mine = root / "Petrel/Ada Lane.md"
     mine.write_text(mine.read_text() + "She has a dog.\n")
-    app.house.reconcile()
+    app.house.indexing.reconcile()
     (vault / "Ada Lane.md").write_text("She retired.")
     assert call("import_", path=str(vault))["notes"]["changed_here"] == 1
     assert mine.read_text().endswith("She has a dog.\n")

@@ -45,19 +45,19 @@ def lived(root: Path) -> Iterator[tuple[App, Call]]:
         def call(operation: str, **params: Any) -> Any:
             return app.call(operation, params)
 
-        app.house.vault.commit_edits(quiet=0.0)
+        app.house.vault.edits.commit(quiet=0.0)
         picture = {"data": base64.b64encode(encoded()).decode(), "alt": "the boat"}
         boat = stored(call, "The boat is called Petrel.", images=[picture], tags=["boat"])
         stored(call, "Peter is the captain of [[The boat is called Petrel]].", type="entity",
                title="Peter Novak", aliases=["Pete"])  # fmt: skip
         call("correct", id=boat, text="The boat is called Kittiwake now.")
         gone = stored(call, "We sold the dinghy in 2019.", created="2019-05-01", type="episodic")
-        row = app.house.resolve(gone)
-        data, _ = app.house.load(row)
+        row = app.house.indexing.resolve(gone)
+        data, _ = app.house.indexing.load(row)
         text = yaml_block.edit(yaml_block.decode(data), {"status": "archived"})
         (root / row.path).write_text(text)
         call("learn", text="Ask before deleting.", concepts=["care"])
-        app.house.vault.commit_edits(quiet=0.0)
+        app.house.vault.edits.commit(quiet=0.0)
         yield app, call
 
 
@@ -156,7 +156,7 @@ def test_an_export_that_grew_brings_the_difference(lived: tuple[App, Call], tmp_
         assert other.call("show", {"id": kept})["body"] == "The sail is red here.\n"
         # all of it can be taken back, but for what was changed here
         undone = other.call("undo", {"source": "import:jsonl"})
-        assert [one["path"] for one in undone["left"]] == [other.house.resolve(kept).path]
+        assert [one["path"] for one in undone["left"]] == [other.house.indexing.resolve(kept).path]
         assert other.house.index.count() == 1
 
 
@@ -194,7 +194,7 @@ def test_nobody_elses_notes_say_what_a_person_said(app: App, call: Call, tmp_pat
     call("import_", path=str(bundle))
     call("import_", path=str(lines), foreign=True)
     rows = app.house.index.list(type="episodic")
-    found = [app.house.load(row)[1] for row in rows]
+    found = [app.house.indexing.load(row)[1] for row in rows]
     assert {one.source for one in found} == {"import:okf", "import:jsonl"}
     trusts = {turns.trust(one, span) for one in found for span in turns.spans(one.body)}
     assert trusts == {"external"}

@@ -122,7 +122,7 @@ def test_what_a_person_deleted_or_moved_by_hand(tmp_path: Path) -> None:
         (found.root / "walk.md").write_text("We walked along the harbour.\n")
         found.app.house.commit_edits()
         found.day = 5
-        (found.root / found.app.house.resolve(ident).path).unlink()
+        (found.root / found.app.house.indexing.resolve(ident).path).unlink()
         (found.root / "walk.md").rename(found.root / "long-walk.md")
         found.app.house.commit_edits()
         found.day = 10
@@ -181,7 +181,7 @@ def test_what_is_proposed_was_never_believed(lived: Lived, tmp_path: Path) -> No
         tmp_path / "tree",
     )
     git(found.root, "worktree", "add", "-q", "-b", branch, str(place))
-    note = place / found.app.house.resolve(ids["boat"]).path
+    note = place / found.app.house.indexing.resolve(ids["boat"]).path
     note.write_text(note.read_text().replace("The boat is blue.", "The boat is forged."))
     git(place, "commit", "-qam", "forged")
     git(found.root, "update-ref", kept, branch)
@@ -256,7 +256,7 @@ def test_an_id_that_was_used_twice_then(tmp_path: Path) -> None:
     init_vault(tmp_path / "vault")
     with life(tmp_path / "vault") as found:
         ident = found.remember("One.")
-        row = found.app.house.resolve(ident)
+        row = found.app.house.indexing.resolve(ident)
         (found.root / "copy.md").write_bytes(found.app.house.vault.read(row.path))
         git(found.root, "add", "-A")
         git(found.root, "commit", "-qm", "a copy")

@@ -27,10 +27,10 @@ def test_each_paragraph_has_its_commit_its_maker_and_two_dates(root: Path) -> No
         vault.change(
             ident, "revise", "heard twice", "\nIt barks.\n", timestamp="2024-02-03T00:00:00+00:00"
         )
-        row = vault.app.house.resolve(ident)
+        row = vault.app.house.indexing.resolve(ident)
         vault.day = 11
         (root / row.path).write_text((root / row.path).read_text().replace("Rome", "Milan"))
-        vault.app.house.vault.commit_edits()
+        vault.app.house.vault.edits.commit()
         git(root, "mv", row.path, "ana.md")
         git(root, "commit", "-qm", "moved")
         (root / "ana.md").write_text((root / "ana.md").read_text() + "\nNot saved yet.\n")
@@ -52,7 +52,7 @@ def test_each_paragraph_has_its_commit_its_maker_and_two_dates(root: Path) -> No
 def test_a_paragraph_is_of_the_last_who_changed_it(root: Path) -> None:
     with life(root) as vault:
         ident = vault.remember("Bo keeps bees.\nAnd sheep.", title="Bo")
-        path = vault.app.house.resolve(ident).path
+        path = vault.app.house.indexing.resolve(ident).path
         vault.day = 10
         vault.change(ident, "revise", "counted", "And goats.\n")
         found = vault("blame", id=ident)
@@ -98,7 +98,7 @@ def test_what_it_was_made_of_is_named(root: Path) -> None:
 def test_a_note_that_cannot_be_read_now_is_told_as_it_last_was(root: Path) -> None:
     with life(root) as vault:
         ident = vault.remember("Bo keeps bees.", title="Bees")
-        path = vault.app.house.resolve(ident).path
+        path = vault.app.house.indexing.resolve(ident).path
         (root / path).write_bytes(b"a\0b")
         found = vault("blame", id=ident)
         assert found["notice"]["path"] == path

@@ -14,6 +14,6 @@ def test_a_secret_is_in_no_change(app: App, root: Path) -> None:
     (root / "boat.md").write_text(f"The key is {AWS}.\n")
     git(root, "add", "boat.md")
     git(root, "commit", "-q", "--no-verify", "-m", "by hand")
-    (found,) = note_change.in_commit(app.house, git(root, "rev-parse", "HEAD").strip())
+    (found,) = note_change.in_commit(app.house.vault, git(root, "rev-parse", "HEAD").strip())
     assert found["words"].startswith("The key is ")
     assert AWS not in str(found)

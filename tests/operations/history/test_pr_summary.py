@@ -26,14 +26,14 @@ def summary(app: App, base: str) -> dict[str, Any]:
 
 def edited(app: App, ident: str, op: str, reason: str = "", **changes: object) -> None:
     """What a loop would do to a note's frontmatter."""
-    row = app.house.resolve(ident)
+    row = app.house.indexing.resolve(ident)
     data = app.house.vault.read(row.path)
     new = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), changes))
     app.house.vault.apply(
         [Write(row.path, new, digest(data))],
         Operation(op, row.title, "dream", (ident,), reason, judge="offline"),
     )
-    app.house.refresh([row.path])
+    app.house.indexing.refresh([row.path])
 
 
 def test_each_kind_of_change_has_its_table(app: App, call: Call) -> None:
@@ -121,7 +121,7 @@ def test_reports_of_runs_are_summed_and_not_listed(app: App, call: Call, root: P
             f"---\ntype: dream\ntitle: Run\nstatus: archived\n---\n{body}"
         )
     (root / "broken.md").write_bytes(b"---\ntitle: [\n---\n")
-    app.house.vault.commit_edits()
+    app.house.vault.edits.commit()
     found = summary(app, base)
     assert (
         "2 runs of loops: 30 probes; 18 found their memory before, 16 after; 3 decisions dropped"

@@ -218,7 +218,7 @@ def test_a_conversation_stands_there_with_how_it_ended_and_not_with_its_words(
         path = tmp_path / "vault" / made["path"]
         ended = "The Sunday fares of the table were corrected."
         path.write_text(path.read_text().replace("\n---\n", f"\noutcome: {ended}\n---\n", 1))
-        app.house.reconcile()
+        app.house.indexing.reconcile()
         app.call("embed", {})
         found = app.call("context", {"prompt": "what about the fare table for sundays?"})
         assert found["sections"]["episodes"] == [made["id"]]

@@ -229,7 +229,7 @@ def test_get_counts_as_one_use_a_day(root: Path, call: Call, app: App) -> None:
     ident = stored(call, "The boat is called Petrel.")
     for _ in range(3):
         call("get", ids=[ident, ident])
-    uses = [event for event in app.house.vault.events() if event["e"] == "use"]
+    uses = [event for event in app.house.vault.ledger.events() if event["e"] == "use"]
     assert [event["id"] for event in uses] == [ident]
     assert call("why", id=ident)["uses"]["days"] == 1
     app.house.clock = lambda: 2_000_000_000.0
@@ -237,7 +237,7 @@ def test_get_counts_as_one_use_a_day(root: Path, call: Call, app: App) -> None:
     call("get", ids=[ident])
     call("get", ids=[ident])
     assert call("why", id=ident)["uses"]["days"] == 2
-    assert len([event for event in app.house.vault.events() if event["e"] == "use"]) == 2
+    assert len([event for event in app.house.vault.ledger.events() if event["e"] == "use"]) == 2
 
 
 def test_an_unreadable_note_is_served_as_it_was(root: Path, call: Call) -> None:

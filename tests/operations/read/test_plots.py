@@ -52,6 +52,6 @@ def test_what_a_night_cost_is_read_from_its_report(app: App, call: Call, root: P
     (place / "2026-03-05-distil-r1.md").write_text(
         f"---\ntype: dream\ntitle: distil\ncreated: 2026-03-05T03:00:00+00:00\n---\n{body}\n"
     )
-    app.house.reconcile()
+    app.house.indexing.reconcile()
     (night,) = call("plots")["nights"]
     assert (night["day"], night["questions"], night["cost"]) == ("2026-03-05", 1201, 0.25)

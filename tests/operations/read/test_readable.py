@@ -193,21 +193,21 @@ def test_what_was_taken_out_on_purpose_is_gone_at_once(call: Call, app: App, roo
     names = [row["path"] for row in call("list", limit=100)["results"]][:25]
     git(root, "rm", "-q", *names)
     git(root, "commit", "-qm", "cleared out")
-    app.house.refresh(names)  # as an owner hears of it, path by path
-    assert (app.house.index.count(), app.house.braked) == (5, None)
+    app.house.indexing.refresh(names)  # as an owner hears of it, path by path
+    assert (app.house.index.count(), app.house.indexing.braked) == (5, None)
 
 
 def test_an_owner_that_hears_of_it_path_by_path_holds_on_too(
     call: Call, app: App, vanished: list[Path], root: Path
 ) -> None:
     names = [path.relative_to(root).as_posix() for path in vanished]
-    app.house.refresh(names)
-    assert (app.house.index.count(), len(app.house.held)) == (30, 25)
-    assert "25 of 30" in str(app.house.braked)
+    app.house.indexing.refresh(names)
+    assert (app.house.index.count(), len(app.house.indexing.held)) == (30, 25)
+    assert "25 of 30" in str(app.house.indexing.braked)
     for path in vanished:
         path.with_suffix(".away").rename(path)
-    app.house.refresh(names)
-    assert app.house.backlog, "a look at everything is due: they may be coming back"
+    app.house.indexing.refresh(names)
+    assert app.house.indexing.backlog, "a look at everything is due: they may be coming back"
 
 
 def test_a_new_index_is_not_built_over_the_brake(call: Call, vanished: list[Path]) -> None:

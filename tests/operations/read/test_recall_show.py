@@ -345,16 +345,16 @@ class Fetching(HashEmbedder):
 def test_an_owner_answers_while_a_model_is_downloaded_and_a_lone_command_waits_for_it(
     app: App, ids: list[str]
 ) -> None:
-    app.house.embedder = Fetching()
+    app.house.vectors.embedder = Fetching()
     seen: list[str] = []
     alone = app.call("recall", {"query": "honey in autumn"}, lambda stage, *_: seen.append(stage))
     assert seen[:2] == [LOADING, "downloading the embedding model some/model"]
     assert alone["degraded"] is None
-    app.house.owner = True
+    app.house.indexing.owner = True
     beside = app.call("recall", {"query": "honey in autumn"})
     assert beside["degraded"] == "downloading the embedding model some/model"
     assert beside["results"][0]["id"] == ids[2]
-    app.house.owner = False
+    app.house.indexing.owner = False
 
 
 def test_a_list_shows_memories_and_reports_when_asked(call: Call, root: Path) -> None:
@@ -379,7 +379,7 @@ def filled(root: Path, model: str, german: int, english: int) -> App:
             (GERMAN if number < german else ENGLISH).format(number), encoding="utf-8"
         )
     app = App.open(root, Settings({"embed.model": model, "disk.reserve": 0}))
-    app.house.reconcile()
+    app.house.indexing.reconcile()
     return app
 
 

@@ -64,7 +64,7 @@ def test_ids_are_completed_newest_first(app: App) -> None:
     assert app.call("complete", {"kind": "memory", "prefix": old})["total"] == 1
     for nonsense in ("../", "%", "a b", "' OR 1=1"):
         assert app.call("complete", {"kind": "memory", "prefix": nonsense})["values"] == []
-    assert app.house.uses() == {}
+    assert app.house.uses.all() == {}
 
 
 def test_dates_that_have_a_report_are_completed(app: App) -> None:

@@ -196,9 +196,9 @@ def test_check_names_types_that_are_not_ours_once_each_and_slips_louder(
 
 
 def test_while_an_index_is_being_built_a_filter_is_not_refused(call: Call, app: App) -> None:
-    app.house.owner = True
-    app.house.reconcile()
-    app.house.owe()
+    app.house.indexing.owner = True
+    app.house.indexing.reconcile()
+    app.house.indexing.owe()
     assert call("recall", query="soup", type="recipe")["results"] == []
     with pytest.raises(InvalidInput):
         stored(call, "Soup.", type="recipe")

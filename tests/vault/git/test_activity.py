@@ -61,18 +61,18 @@ def branches(vault: Vault, root: Path, tmp_path: Path) -> Vault:
 
 
 def test_a_checkout_half_way_is_nobodys_edit(branches: Vault, root: Path, tmp_path: Path) -> None:
-    before, count = branches.head(), len(branches.log())
+    before, count = branches.head(), len(branches.log.entries())
     with half_way(root, tmp_path, "checkout", "-q", "old"):
         assert len(list((root / "semantic").rglob("*.md"))) < COUNT
-        assert branches.commit_edits() == []
-        look = branches.look()
+        assert branches.edits.commit() == []
+        look = branches.edits.look()
         assert (look.ready, look.asked, look.lock) == ({}, False, root / ".git/index.lock")
         assert look.waiting
         assert branches.head() == before
-    assert branches.commit_edits() == []
+    assert branches.edits.commit() == []
     git(root, "checkout", "-q", "main")
-    assert branches.commit_edits() == []
-    assert (branches.head(), len(branches.log())) == (before, count)
+    assert branches.edits.commit() == []
+    assert (branches.head(), len(branches.log.entries())) == (before, count)
     sound(root)
 
 
@@ -99,10 +99,10 @@ def test_nothing_git_does_to_the_folder_is_an_edit(
         git(root, "stash", "-q", "-u")
         assert git(root, "stash", "list")
     with half_way(root, tmp_path, *command.split()):
-        assert branches.commit_edits() == []
-        assert branches.look().ready == {}
+        assert branches.edits.commit() == []
+        assert branches.edits.look().ready == {}
     assert edits_of(root) == ""
-    branches.commit_edits()
+    branches.edits.commit()
     assert edits_of(root) == ("edit: slow\n" if command.startswith("stash") else "")
 
 
@@ -125,8 +125,8 @@ def test_what_vanishes_while_the_status_is_taken_has_not_rested(
     vault = reopen(root, quiet=3600)
     os.utime((root / path_of(1)).parent, (time.time() - 7200,) * 2)
     during(monkeypatch, vault, lambda: (root / path_of(1)).unlink(missing_ok=True))
-    assert vault.commit_edits() == []
-    assert vault.look().waiting == [path_of(1)]
+    assert vault.edits.commit() == []
+    assert vault.edits.look().waiting == [path_of(1)]
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def test_when_git_was_there_during_the_look_everything_waits(
     (tmp_path / "go-on").touch()
     (root / "mine.md").write_text("mine")
     during(monkeypatch, branches, lambda: git(root, *command.split()))
-    assert branches.look(quiet=0.0).ready == {}
+    assert branches.edits.look(quiet=0.0).ready == {}
     monkeypatch.undo()
-    assert "mine.md" in branches.look(quiet=0.0).ready
+    assert "mine.md" in branches.edits.look(quiet=0.0).ready
 
 
 def test_the_branch_may_change_between_taking_its_tip_and_the_look(
@@ -158,7 +158,7 @@ def test_the_branch_may_change_between_taking_its_tip_and_the_look(
         long_ago(root)
 
     monkeypatch.setattr(branches.gate.tampering, "check", check)
-    branches.commit_edits(quiet=0.0)
+    branches.edits.commit(quiet=0.0)
     assert len(switched) > 1
     assert git(root, "rev-parse", "main").strip() == main
     assert git(root, "show", "--name-only", "--format=", "old").split() == ["mine.md"]
@@ -170,11 +170,11 @@ def test_edits_wait_a_while_after_git_but_not_after_us(root: Path) -> None:
     os.utime(root / "mine.md", (time.time() - 7200,) * 2)
     git(root, "commit", "-q", "--allow-empty", "-m", "by hand")
     vault = reopen(root, quiet=3600)
-    assert vault.commit_edits() == []
-    assert vault.look().waiting == ["mine.md"]
+    assert vault.edits.commit() == []
+    assert vault.edits.look().waiting == ["mine.md"]
     long_ago(root)
     put(vault, 2)  # brings git's index up to date as well
-    assert list(reopen(root, quiet=3600).commit_edits()[0].written) == ["mine.md"]
+    assert list(reopen(root, quiet=3600).edits.commit()[0].written) == ["mine.md"]
 
 
 def test_our_own_index_does_not_hide_that_git_was_there(root: Path) -> None:
@@ -200,9 +200,9 @@ def test_what_git_leaves_out_of_the_folder_is_not_deleted(vault: Vault, root: Pa
     )
     git(root, "sparse-checkout", "set", "here")
     assert not (root / "there").exists()
-    assert (vault.commit_edits(), vault.look().gone) == ([], [])
+    assert (vault.edits.commit(), vault.edits.look().gone) == ([], [])
     (root / "here/1.md").unlink()
-    assert vault.commit_edits()[0].removed == ("here/1.md",)
+    assert vault.edits.commit()[0].removed == ("here/1.md",)
 
 
 def test_a_machines_change_takes_no_half_way_file_along(
@@ -219,7 +219,7 @@ def test_a_machines_change_takes_no_half_way_file_along(
             vault.apply([Write(path_of(0), note(0, "revised"), digest(other))], REMEMBER)
         put(vault, 99)  # what touches nothing of it is written as ever
     assert git(root, "rev-parse", "main~1").strip() == before
-    assert vault.commit_edits() == []
+    assert vault.edits.commit() == []
     assert not (root / path_of(99)).exists()  # it is on the branch that it was written to
     assert edits_of(root) == ""
     git(root, "checkout", "-q", "main")
@@ -232,9 +232,9 @@ def test_a_dead_gits_lock_holds_nothing_back(vault: Vault, root: Path) -> None:
     (root / "mine.md").write_text("mine")
     lock = root / ".git/index.lock"
     lock.touch()
-    assert vault.look().lock == lock
+    assert vault.edits.look().lock == lock
     os.utime(lock, (time.time() - 5,) * 2)
-    assert len(vault.commit_edits()) == 1
+    assert len(vault.edits.commit()) == 1
     assert not lock.exists()
 
 
@@ -254,8 +254,8 @@ def test_a_checkout_that_was_killed_is_asked_about(
     (root / path_of(1)).write_bytes(b"")
     (root / "mine.md").write_text("mine")
     left_behind(root)
-    branches.commit_edits()
-    look = branches.look()
+    branches.edits.commit()
+    look = branches.edits.look()
     assert look.asked
     assert (len(look.gone), len(look.known)) == (COUNT - 4, 4)
     assert look.question().startswith("36 notes are gone from the disk and 4 notes are now as ")
@@ -264,9 +264,9 @@ def test_a_checkout_that_was_killed_is_asked_about(
     with pytest.raises(RepositoryBusy, match="36 notes are gone"):
         branches.apply([Write(path_of(0), note(0, "revised"), digest(other))], REMEMBER)
     git(root, "restore", ".")
-    branches.commit_edits()
-    assert not branches.look().asked
-    assert not branches.problems()
+    branches.edits.commit()
+    assert not branches.edits.look().asked
+    assert not branches.health.problems()
     assert edits_of(root) == "edit: mine\n"
 
 
@@ -284,13 +284,16 @@ def test_where_a_git_died_one_deletion_is_asked_about_until_the_folder_is_in_ord
     (root / ".git/index.lock").touch()
     left_behind(root)
     (root / path_of(1)).unlink()
-    assert vault.commit_edits() == []
-    assert vault.look().question() == "1 more note is gone from the disk, and that is not committed"
-    assert reopen(root).commit_edits() == []
+    assert vault.edits.commit() == []
+    assert (
+        vault.edits.look().question()
+        == "1 more note is gone from the disk, and that is not committed"
+    )
+    assert reopen(root).edits.commit() == []
     git(root, "restore", ".")
-    assert vault.commit_edits() == []
+    assert vault.edits.commit() == []
     (root / path_of(1)).unlink()
-    assert vault.commit_edits()[0].removed == (path_of(1),)
+    assert vault.edits.commit()[0].removed == (path_of(1),)
 
 
 def test_our_own_death_over_the_index_says_nothing_of_the_folder(vault: Vault, root: Path) -> None:
@@ -304,11 +307,11 @@ def test_our_own_death_over_the_index_says_nothing_of_the_folder(vault: Vault, r
     subprocess.run([sys.executable, "-c", script, str(root)], check=True, timeout=60)
     left_behind(root)
     (root / path_of(1)).unlink()
-    assert vault.commit_edits()[0].removed == (path_of(1),)
+    assert vault.edits.commit()[0].removed == (path_of(1),)
     (root / ".git/index.lock").touch()
     left_behind(root)
     (root / path_of(2)).unlink()
-    assert vault.commit_edits() == [], "the next one that dies is a git again"
+    assert vault.edits.commit() == [], "the next one that dies is a git again"
 
 
 def test_many_notes_that_are_as_another_branch_has_them_are_asked_about(
@@ -320,27 +323,27 @@ def test_many_notes_that_are_as_another_branch_has_them_are_asked_about(
     git(root, "switch", "-qc", "old")
     for number in range(1, 7):
         (root / path_of(number)).write_bytes(note(number, "as it was"))
-    vault.commit_edits()
+    vault.edits.commit()
     git(root, "switch", "-q", "main")
     for number in range(1, 7):
         (root / path_of(number)).write_bytes(note(number, "as it was"))
-    assert vault.commit_edits() == []
-    assert vault.look().question() == (
+    assert vault.edits.commit() == []
+    assert vault.edits.look().question() == (
         "6 notes are now as another version in git, and that is not committed"
     )
     git(root, "branch", "-m", "old", "older")
-    assert vault.look().asked
+    assert vault.edits.look().asked
     git(root, "tag", "kept", "older")
     git(root, "branch", "-D", "older")
-    assert vault.look().asked
+    assert vault.edits.look().asked
     git(root, "tag", "-d", "kept")
-    assert not vault.look().asked, "no branch has that any more"
+    assert not vault.edits.look().asked, "no branch has that any more"
     git(root, "restore", ".")
     for number in range(7):
         (root / path_of(number)).write_bytes(note(number, "put away for a moment"))
     git(root, "stash", "-q")
     git(root, "stash", "pop", "-q")
-    assert len(vault.commit_edits()[0].written) == 7
+    assert len(vault.edits.commit()[0].written) == 7
     sound(root)
 
 
@@ -457,15 +460,15 @@ def test_a_person_in_the_commit_editor_keeps_their_lock(
         while not (tmp_path / "editing").exists():
             time.sleep(0.02)
         assert (root / ".git/index.lock").exists()
-        assert vault.flush_index() is True
+        assert vault.gate.flush() is True
         put(vault, 2)
         assert (root / ".git/index.lock").exists()
-        assert vault.flush_index() is False
+        assert vault.gate.flush() is False
     finally:
         (tmp_path / "go").touch()
         committing.communicate(timeout=30)
     assert committing.returncode != 0
-    assert vault.flush_index()
+    assert vault.gate.flush()
     assert git(root, "status", "--porcelain").strip() == "AM mine.md"
     assert git(root, "show", ":mine.md") == "mine"
     git(root, "commit", "-qam", "again")

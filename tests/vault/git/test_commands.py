@@ -40,9 +40,9 @@ def test_an_old_git_is_refused_by_name(
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     fresh = reopen(vault.root)
     with pytest.raises(GitProblem, match=f"git {shown} is too old") as caught:
-        fresh.log()
+        fresh.log.entries()
     assert "Install git 2.38" in caught.value.hint
-    assert [p.kind for p in fresh.problems()] == ["git"]
+    assert [p.kind for p in fresh.health.problems()] == ["git"]
 
 
 def test_without_git_the_vault_still_writes_and_says_what_is_missing(
@@ -54,10 +54,10 @@ def test_without_git_the_vault_still_writes_and_says_what_is_missing(
     fresh = reopen(vault.root)
     put(fresh, 2)
     with pytest.raises(GitProblem, match="not installed"):
-        fresh.log()
-    assert [p.kind for p in fresh.problems()] == ["git"]
+        fresh.log.entries()
+    assert [p.kind for p in fresh.health.problems()] == ["git"]
     monkeypatch.undo()
-    assert len(fresh.log()) == 2
+    assert len(fresh.log.entries()) == 2
 
 
 def test_a_git_that_hangs_is_stopped(
@@ -110,7 +110,7 @@ def test_no_pager_no_colour_no_translation_no_alias(
     }.items():
         git(vault.root, "config", name, value)
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
-    assert vault.log()[0].title == "Note 0"
+    assert vault.log.entries()[0].title == "Note 0"
 
 
 def test_output_that_is_not_utf_8_is_kept(vault: Vault) -> None:

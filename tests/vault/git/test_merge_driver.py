@@ -126,10 +126,10 @@ def test_a_new_vault_is_in_order_and_a_clone_is_told(
     there = tmp_path / "there"
     git(tmp_path, "clone", "-q", str(machines[0]), str(there))
     vault = reopen(there)
-    [found] = [problem for problem in vault.problems() if problem.kind == "driver"]
+    [found] = [problem for problem in vault.health.problems() if problem.kind == "driver"]
     assert (found.fixable, "not registered" in found.message) == (True, True)
-    assert vault.fix(found)
-    assert not [problem for problem in vault.problems() if problem.kind == "driver"]
+    assert vault.health.fix(found)
+    assert not [problem for problem in vault.health.problems() if problem.kind == "driver"]
     vault.repo.configure({merge_driver.COMMAND: f"{tmp_path}/gone/oneiro merge-driver %O %A %B %P"})
     assert "not there any more" in merge_driver.problem(vault.repo)
     vault.repo.configure({merge_driver.COMMAND: "'odd"})
@@ -143,7 +143,7 @@ def test_where_the_attributes_are_somebody_elses_git_is_told_apart_from_them(
     (tmp_path / ".gitattributes").write_text("*.md merge=oneiro\nledger/** merge=union\n")
     vault.repo.configure({merge_driver.COMMAND: merge_driver.command([sys.executable])})
     assert ".gitattributes" in merge_driver.problem(vault.repo)
-    assert "driver" not in {problem.kind for problem in vault.problems()}, (
+    assert "driver" not in {problem.kind for problem in vault.health.problems()}, (
         "without oneiro.toml it is no vault yet"
     )
     register_driver(vault.repo)

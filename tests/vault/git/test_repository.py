@@ -256,7 +256,7 @@ def test_a_submodule_is_no_file(vault: Vault, root: Path, tmp_path: Path) -> Non
     git(root, "commit", "-qm", "submodule")
     put(vault, 1)
     assert set(vault.repo.listing(vault.head())) == {path_of(), path_of(1), ".gitmodules"}
-    assert vault.commit_edits() == []
+    assert vault.edits.commit() == []
     sound(root)
 
 
@@ -284,7 +284,7 @@ def test_the_person_is_known_by_git_or_by_the_system(
     monkeypatch.setenv("USER", "grace")
     fresh = reopen(root)
     (root / "a.md").write_text("x")
-    fresh.commit_edits()
+    fresh.edits.commit()
     name = fresh.repo.person()[0]
     assert git(root, "log", "-1", "--format=%an <%ae>").strip() == f"{name} <grace@localhost>"
 

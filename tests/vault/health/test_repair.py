@@ -44,7 +44,7 @@ def blob(root: Path, number: int, commit: str = "HEAD") -> str:
 
 
 def damage(vault: Vault) -> Problem:
-    (found,) = vault.problems()
+    (found,) = vault.health.problems()
     assert (found.kind, found.fixable) == ("damage", True)
     return found
 
@@ -87,8 +87,8 @@ def test_the_current_version_comes_back_from_the_disk(
     found = damage(vault)
     assert f"{path_of(2)} (as it is now; the copy on disk is intact)" in found.message
     assert path_of(1) not in found.message
-    assert vault.fix(found)
-    assert vault.problems() == []
+    assert vault.health.fix(found)
+    assert vault.health.problems() == []
     assert git(root, "cat-file", "blob", oid).encode() == vault.repo.data(oid) == note(2)
     assert any("pack" in name if packed else oid[2:] in name for name in aside(root)), (
         "nothing is deleted"
@@ -119,8 +119,8 @@ def test_an_earlier_version_comes_back_from_the_remote(filled: Vault, root: Path
         f"{path_of(3)} (an earlier version)" in found.message
     )  # in a pack the newer one may be told by the older
     assert path_of(2) not in found.message
-    assert vault.fix(found)
-    assert vault.problems() == []
+    assert vault.health.fix(found)
+    assert vault.health.problems() == []
     assert vault.repo.data(oid) == note(3, "said first 3")
     sound(root)
 
@@ -130,11 +130,11 @@ def test_folders_and_commits_come_back_too(filled: Vault, root: Path) -> None:
     loose(root, folder).unlink()
     flip(loose(root, commit), 12)
     vault = reopen(root)
-    (found,) = [one for one in filled.problems() if one.kind == "damage"]
+    (found,) = [one for one in filled.health.problems() if one.kind == "damage"]
     assert "the folder semantic/2026 (as it is now)" in found.message
     assert f"commit {commit[:10]}" in found.message
-    assert vault.fix(found)
-    assert vault.problems() == []
+    assert vault.health.fix(found)
+    assert vault.health.problems() == []
     assert vault.listing().keys() == {path_of(number) for number in (1, 2, 3)}
     put(vault, 7)
     sound(root)
@@ -148,9 +148,9 @@ def test_a_damaged_index_of_a_pack_is_made_anew(filled: Vault, root: Path) -> No
         index, index.read_bytes().find(bytes.fromhex(blob(root, 3, "HEAD~1"))) + 10
     )  # in the list of ids
     vault = reopen(root)
-    assert [one.kind for one in vault.problems()] == ["damage"]
-    assert vault.fix(vault.problems()[0])
-    assert vault.problems() == []
+    assert [one.kind for one in vault.health.problems()] == ["damage"]
+    assert vault.health.fix(vault.health.problems()[0])
+    assert vault.health.problems() == []
     assert vault.repo.data(blob(root, 3, "HEAD~1")) == note(3, "said first 3")
     assert any(name.endswith(".idx.aside") for name in aside(root))
     sound(root)
@@ -163,18 +163,18 @@ def test_what_nobody_has_is_named(filled: Vault, root: Path) -> None:
         loose(root, oid).unlink()
     (root / path_of(2)).write_bytes(note(2, "by hand"))
     vault = reopen(root)
-    found = next(one for one in vault.problems() if one.kind == "damage")
+    found = next(one for one in vault.health.problems() if one.kind == "damage")
     assert f"{path_of(2)} (as it is now; the copy on disk is not the same)" in found.message
     with pytest.raises(GitProblem, match="nowhere") as failed:
-        vault.fix(found)
+        vault.health.fix(found)
     assert path_of(3) in str(failed.value)
     (root / path_of(2)).write_bytes(note(2))
     with pytest.raises(GitProblem) as failed:
-        vault.fix(found)
+        vault.health.fix(found)
     assert path_of(2) not in str(failed.value), "as much as can be is mended"
     git(root, "remote", "add", "backup", str(root.parent / "remote.git"))
-    assert vault.fix(found)
-    assert vault.problems() == []
+    assert vault.health.fix(found)
+    assert vault.health.problems() == []
     sound(root)
 
 
@@ -190,7 +190,7 @@ def test_only_what_is_missing_is_taken_from_a_remote(
     foreign = git(tmp_path / "other", "rev-parse", "HEAD:purged.md").strip()
     loose(root, blob(root, 3, "HEAD~1")).unlink()
     vault = reopen(root)
-    assert vault.fix(damage(vault))
+    assert vault.health.fix(damage(vault))
     assert git(root, "cat-file", "-t", foreign, check=False) == ""
     assert "refs/mend" not in git(root, "for-each-ref")
     sound(root)
@@ -201,27 +201,27 @@ def test_objects_that_nothing_leads_to_are_moved_aside(filled: Vault, root: Path
     flip(loose(root, oid), 8)
     found = damage(filled)
     assert f"object {oid[:10]}, which nothing leads to" in found.message
-    assert filled.fix(found)
-    assert filled.problems() == []
+    assert filled.health.fix(found)
+    assert filled.health.problems() == []
     assert aside(root)
 
 
 def test_a_damaged_ledger_stops_neither_answers_nor_writes(filled: Vault, root: Path) -> None:
-    filled.use("a" * 12, "use")
+    filled.ledger.use("a" * 12, "use")
     put(filled, 4)
     path = filled.ledger.file(filled.clock())
     loose(root, git(root, "rev-parse", f"HEAD:{path}").strip()).unlink()
     vault = reopen(root)
-    assert [event["id"] for event in vault.events()] == ["a" * 12]
-    vault.use("b" * 12, "use")
+    assert [event["id"] for event in vault.ledger.events()] == ["a" * 12]
+    vault.ledger.use("b" * 12, "use")
     put(vault, 5)
-    assert [event["id"] for event in vault.events()] == ["a" * 12, "b" * 12]
+    assert [event["id"] for event in vault.ledger.events()] == ["a" * 12, "b" * 12]
     assert f"{path} (an earlier version)" in damage(vault).message
 
 
 def test_a_sound_vault_is_left_as_it_is(filled: Vault, root: Path) -> None:
     git(root, "repack", "-adq")
     before = sorted(path.name for path in (root / ".git/objects").rglob("*"))
-    assert filled.fix(Problem("damage", "", fixable=True))
+    assert filled.health.fix(Problem("damage", "", fixable=True))
     assert sorted(path.name for path in (root / ".git/objects").rglob("*")) == before
     assert not aside(root)

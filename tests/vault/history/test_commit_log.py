@@ -65,11 +65,11 @@ def test_the_life_of_a_memory_follows_its_file(vault: Vault, root: Path) -> None
         [Remove("renamed.md", digest(note(1, "edited by hand")))],
         Operation("forget", "x", memories=(f"{1:012d}",)),
     )
-    life = [entry.title for entry in vault.log(memory=f"{1:012d}", path="renamed.md")]
+    life = [entry.title for entry in vault.log.entries(memory=f"{1:012d}", path="renamed.md")]
     assert life == ["x", "edited by hand", "moved by hand", "Note 1", "Note 1"]
-    assert [entry.title for entry in vault.log(path="renamed.md")] == life
-    assert [entry.title for entry in vault.log(2, path="renamed.md")] == life[:2]
-    assert vault.log(memory="z" * 12) == []
+    assert [entry.title for entry in vault.log.entries(path="renamed.md")] == life
+    assert [entry.title for entry in vault.log.entries(2, path="renamed.md")] == life[:2]
+    assert vault.log.entries(memory="z" * 12) == []
 
 
 def test_a_memory_that_resembles_another_has_a_life_of_its_own(vault: Vault, root: Path) -> None:
@@ -79,12 +79,12 @@ def test_a_memory_that_resembles_another_has_a_life_of_its_own(vault: Vault, roo
     put(vault, 1, f"Kiel is windy.\n{alike}")
     put(vault, 2, f"Mara likes tea.\n{alike}")
     put(vault, 2, f"Mara likes coffee.\n{alike}")
-    assert [entry.memories for entry in vault.log(memory=f"{2:012d}", path=path_of(2))] == [
+    assert [entry.memories for entry in vault.log.entries(memory=f"{2:012d}", path=path_of(2))] == [
         (f"{2:012d}",)
     ] * 2
     git(root, "mv", path_of(2), "moved.md")
     git(root, "commit", "-qm", "moved by hand")
-    assert [entry.title for entry in vault.log(path="moved.md")] == [
+    assert [entry.title for entry in vault.log.entries(path="moved.md")] == [
         "moved by hand",
         "Note 2",
         "Note 2",
@@ -93,10 +93,10 @@ def test_a_memory_that_resembles_another_has_a_life_of_its_own(vault: Vault, roo
 
 def test_a_note_without_an_id_has_a_life_too(vault: Vault, root: Path) -> None:
     (root / "plain.md").write_text("x")
-    vault.commit_edits()
+    vault.edits.commit()
     (root / "plain.md").write_text("y")
-    vault.commit_edits()
-    assert len(vault.log(path="plain.md")) == 2
+    vault.edits.commit()
+    assert len(vault.log.entries(path="plain.md")) == 2
 
 
 def test_the_log_is_ordered_by_history_not_by_clock(root: Path) -> None:
@@ -104,14 +104,14 @@ def test_the_log_is_ordered_by_history_not_by_clock(root: Path) -> None:
     for number, clock in enumerate((2e9, 1e9, 3e9, 0.0)):
         vault = Vault.open(root, clock=lambda clock=clock: clock, reserve=0)  # type: ignore[misc]  # mypy cannot type a lambda's default
         put(vault, 1, f"version {number}")
-    assert [entry.when for entry in vault.log()] == [0.0, 3e9, 1e9, 2e9]
-    assert [entry.when for entry in vault.log(memory=f"{1:012d}")] == [0.0, 3e9, 1e9, 2e9]
+    assert [entry.when for entry in vault.log.entries()] == [0.0, 3e9, 1e9, 2e9]
+    assert [entry.when for entry in vault.log.entries(memory=f"{1:012d}")] == [0.0, 3e9, 1e9, 2e9]
 
 
 def test_an_edit_by_hand_is_found_among_all_and_among_the_latest(vault: Vault, root: Path) -> None:
     put(vault, 1)
     (root / path_of(1)).write_bytes(note(1, "edited by hand"))
-    vault.commit_edits()
+    vault.edits.commit()
     (edit,) = vault.history.lately("edit", 0.0)
     assert edit.paths == (path_of(1),)
     assert vault.history.lately("edit", edit.when) == [edit]
@@ -125,7 +125,7 @@ def test_both_sides_of_a_merge_are_in_the_log(vault: Vault, root: Path) -> None:
     git(root, "switch", "-q", "main")
     put(vault, 3)
     git(root, "merge", "-q", "--no-edit", "other")
-    assert {entry.title for entry in vault.log()} >= {"Note 1", "Note 2", "Note 3"}
+    assert {entry.title for entry in vault.log.entries()} >= {"Note 1", "Note 2", "Note 3"}
 
 
 def test_odd_messages_do_not_confuse_the_log(vault: Vault, root: Path) -> None:
@@ -149,15 +149,15 @@ def test_odd_messages_do_not_confuse_the_log(vault: Vault, root: Path) -> None:
         "-m",
         "gr\xfc\xdfe",
     )
-    entries = vault.log()
+    entries = vault.log.entries()
     assert [entry.op for entry in entries] == ["", "", "remember"]
     assert entries[1].paths == ()
-    assert len(vault.log(1)) == 1
+    assert len(vault.log.entries(1)) == 1
 
 
 def test_an_empty_vault_has_an_empty_log(vault: Vault) -> None:
-    assert vault.log() == []
-    assert vault.log(memory="0" * 12) == []
+    assert vault.log.entries() == []
+    assert vault.log.entries(memory="0" * 12) == []
 
 
 def test_merging_two_lists_keeps_what_both_have_in_step() -> None:
@@ -175,7 +175,7 @@ def test_copies_and_renames_report_the_new_name(vault: Vault, root: Path) -> Non
     vault.apply([Write("a.md", note(1, "long enough to be seen as the same file"))], REMEMBER)
     git(root, "mv", "a.md", "b.md")
     git(root, "commit", "-qm", "move")
-    assert vault.log(1)[0].paths == ("b.md",)
+    assert vault.log.entries(1)[0].paths == ("b.md",)
     assert list(commit_log._touched(["\nM", "x", "", "R100", "old", "new", "D", "gone", "A"])) == [
         ("M", "x"),
         ("R", "new"),
@@ -189,8 +189,8 @@ def test_what_a_commit_took_out_is_told(vault: Vault, root: Path) -> None:
     git(root, "rm", "-q", path_of(1))
     git(root, "mv", path_of(2), "moved.md")
     git(root, "commit", "-qm", "by hand")
-    assert vault.log(1)[0].removed == (path_of(1),)
-    assert vault.log()[-1].removed == ()
+    assert vault.log.entries(1)[0].removed == (path_of(1),)
+    assert vault.log.entries()[-1].removed == ()
 
 
 def test_a_chain_of_undoing_keeps_a_short_name(vault: Vault, root: Path) -> None:
@@ -200,12 +200,14 @@ def test_a_chain_of_undoing_keeps_a_short_name(vault: Vault, root: Path) -> None
     first = vault.head()
     for _ in range(5):
         vault.undo("HEAD")
-    entries = vault.log(5)
+    entries = vault.log.entries(5)
     assert [entry.title for entry in entries] == [
         f"{word} {first[:10]} remember: Note 1" for word in "undo redo undo redo undo".split()
     ]
     assert [entry.op for entry in entries] == ["restore"] * 5
-    assert [entry.undoes for entry in entries] == [entry.commit for entry in vault.log(6)[1:]]
+    assert [entry.undoes for entry in entries] == [
+        entry.commit for entry in vault.log.entries(6)[1:]
+    ]
     assert [len(entry.removed) for entry in entries] == [1, 0, 1, 0, 1]
     assert not (root / path_of(1)).exists()
 
@@ -216,9 +218,9 @@ def test_undoing_a_commit_made_by_hand_names_it(vault: Vault, root: Path) -> Non
     git(root, "commit", "-qam", "undo everything I said")
     named = vault.head()[:10]
     vault.undo("HEAD")
-    assert vault.log(1)[0].title == f"undo {named} undo everything I said"
+    assert vault.log.entries(1)[0].title == f"undo {named} undo everything I said"
     vault.undo("HEAD")
-    assert vault.log(1)[0].title == f"redo {named} undo everything I said"
+    assert vault.log.entries(1)[0].title == f"redo {named} undo everything I said"
 
 
 @pytest.mark.parametrize("reason", ["undo of nothing", "said: undo of " + "a" * 40, ""])

@@ -122,10 +122,10 @@ def test_a_persons_edit_with_a_secret_stays_on_disk_and_is_named(root: Path) -> 
     put(vault, 1)
     (root / path_of(1)).write_bytes(note(1, f"mine, and {TOKEN}"))
     (root / "other.md").write_text("nothing special")
-    (receipt,) = vault.commit_edits()
+    (receipt,) = vault.edits.commit()
     assert list(receipt.written) == ["other.md"]
-    assert vault.look().secret == {path_of(1): "a GitHub token"}
-    (problem,) = [found for found in vault.problems() if found.kind == "secret"]
+    assert vault.edits.look().secret == {path_of(1): "a GitHub token"}
+    (problem,) = [found for found in vault.health.problems() if found.kind == "secret"]
     assert (problem.path, problem.fixable, TOKEN in problem.message + problem.hint) == (
         path_of(1),
         False,
@@ -138,7 +138,7 @@ def test_a_persons_edit_with_a_secret_stays_on_disk_and_is_named(root: Path) -> 
         )
     assert not committed(root, TOKEN)
     (root / path_of(1)).write_bytes(note(1, "mine, without"))
-    (receipt,) = vault.commit_edits()
+    (receipt,) = vault.edits.commit()
     assert list(receipt.written) == [path_of(1)]
 
 
@@ -147,10 +147,10 @@ def test_a_moved_note_with_a_secret_keeps_its_place_in_history(root: Path) -> No
     put(vault, 1)
     (root / path_of(1)).rename(root / "elsewhere.md")
     (root / "elsewhere.md").write_bytes(note(1, f"and {TOKEN}"))
-    assert vault.commit_edits() == []
+    assert vault.edits.commit() == []
     assert list(vault.listing()) == [path_of(1)]
     (root / "elsewhere.md").write_bytes(note(1))
-    (receipt,) = vault.commit_edits()
+    (receipt,) = vault.edits.commit()
     assert (list(receipt.written), receipt.removed) == (["elsewhere.md"], (path_of(1),))
 
 
@@ -210,7 +210,7 @@ def test_off_looks_for_nothing(root: Path) -> None:
     vault = opened(root, "off")
     vault.apply([Write("a.md", TOKEN.encode())], Operation("remember", "x", reason=TOKEN))
     (root / "b.md").write_text(AWS)
-    assert vault.commit_edits()
+    assert vault.edits.commit()
     assert vault.secrets.cleaned(TOKEN) == TOKEN
 
 

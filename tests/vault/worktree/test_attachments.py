@@ -175,7 +175,7 @@ def test_undo_leaves_an_attachment_others_may_show(vault: Vault, root: Path) -> 
 def test_undo_brings_back_a_deleted_one(vault: Vault, root: Path) -> None:
     store(vault)
     (root / PATH).unlink()
-    gone = vault.commit_edits()[0].commit
+    gone = vault.edits.commit()[0].commit
     vault.undo(gone)
     assert (root / PATH).read_bytes() == DATA
 

@@ -27,7 +27,7 @@ from oneiro_vault.vault.change import Operation, Remove, Write
 from oneiro_vault.vault.worktree.files import digest
 from tests.vault.support import note, path_of, reopen
 vault = reopen(Path(sys.argv[1]))
-vault.use("a" * 12, "use")
+vault.ledger.use("a" * 12, "use")
 changes = [Write(path_of(3), note(3)), Write("new/folder/x.md", b"x"), Write(path_of(1), note(1, "new"), digest(note(1)))]
 changes.append(Remove(path_of(2), digest(note(2))))
 print(vault.apply(changes, Operation("merge", "three", "dream")).commit, flush=True)
@@ -37,7 +37,7 @@ import sys
 from pathlib import Path
 from tests.vault.support import reopen
 vault = reopen(Path(sys.argv[1]))
-print(vault.commit_edits()[0].commit, flush=True)
+print(vault.edits.commit()[0].commit, flush=True)
 """
 
 
@@ -64,13 +64,13 @@ def test_dying_at_any_step_leaves_the_old_or_the_new_and_nothing_between(
     sound(root)
     moved = POINTS.index(point) >= POINTS.index("moved") and point != "folded"
     assert content(after) == (NEW_STATE if moved else old_state(after))
-    assert [event["id"] for event in after.events()] == ["a" * 12]
-    assert after.commit_edits() == []
+    assert [event["id"] for event in after.ledger.events()] == ["a" * 12]
+    assert after.edits.commit() == []
     put(after, 5)
     sound(root)
-    assert [event["id"] for event in after.events()] == ["a" * 12]
+    assert [event["id"] for event in after.ledger.events()] == ["a" * 12]
     assert len(git(root, "show", f"HEAD:{after.ledger.file(after.clock())}").splitlines()) == 1
-    assert not after.problems()
+    assert not after.health.problems()
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_dying_while_committing_a_persons_edit_changes_no_byte_on_disk(
     (root / "new.md").write_text("new")
     assert run(EDIT, root, fault=point).returncode == 137
     after = reopen(root)
-    after.commit_edits()
+    after.edits.commit()
     assert (root / path_of(1)).read_bytes() == note(1, "mine")
     assert git(root, "log", "--format=%an", "-1").strip() == "Ada"
     assert git(root, "show", "HEAD:new.md") == "new"
@@ -100,7 +100,7 @@ def test_a_text_saved_after_the_crash_is_the_persons(vault: Vault, root: Path) -
     after = reopen(root)
     assert (root / path_of(1)).read_bytes() == note(1, "mine")
     assert (root / path_of(3)).read_bytes() == note(3)
-    after.commit_edits()
+    after.edits.commit()
     assert [
         line.split("|")[0] for line in git(root, "log", "--format=%an|%s", "-2").splitlines()
     ] == ["Ada", "oneiro (dream)"]
@@ -128,7 +128,7 @@ def test_a_reset_before_the_next_start_is_not_undone(vault: Vault, root: Path) -
     assert content(after) == old_state(after)
     git(root, "clean", "-fdq")
     sound(root)
-    assert [p.kind for p in after.problems()] == ["rewritten"]
+    assert [p.kind for p in after.health.problems()] == ["rewritten"]
     with pytest.raises(Brake):
         put(after, 5)
 
@@ -142,7 +142,7 @@ def test_recovery_waits_while_a_person_is_in_the_middle_of_something(
     git(root, "checkout", "-q", "--detach", check=False)
     after = reopen(root)
     assert after.journal.intents
-    assert after.flush_index() is False
+    assert after.gate.flush() is False
     git(root, "switch", "-q", "main")
     put(reopen(root), 5)
     sound(root)
@@ -161,7 +161,7 @@ def test_an_intent_of_a_branch_that_was_left_is_settled_by_leaving_it(
     other = reopen(root)
     put(other, 6)
     assert not other.journal.intents
-    assert not other.problems()
+    assert not other.health.problems()
     git(root, "switch", "-q", "main")
     back = reopen(root)
     assert content(back) == NEW_STATE
@@ -187,18 +187,18 @@ def test_what_was_written_while_git_left_the_branch_stays_on_that_branch(
     git(root, "read-tree", "side")
     git(root, *how.split())
     if how.startswith("symbolic"):
-        assert late.commit_edits() == []
-    late.flush_index()
+        assert late.edits.commit() == []
+    late.gate.flush()
     assert content(late) == {path_of(number): note(number) for number in range(3)}
     sound(root)
     git(root, "switch", "-q", "main")
-    assert late.commit_edits() == []
+    assert late.edits.commit() == []
     assert late.head() == main
     assert content(late) == {
         path_of(0): note(0), path_of(1): note(1, "revised"), path_of(7): note(7)
     }  # fmt: skip
     sound(root)
-    assert not late.problems()
+    assert not late.health.problems()
 
 
 def test_an_index_that_git_has_just_written_is_left_alone_until_head_has_followed(
@@ -212,7 +212,7 @@ def test_an_index_that_git_has_just_written_is_left_alone_until_head_has_followe
     os.utime(root / ".git/index")  # this very moment, however long git took to end
     assert not late.gate.settled()
     git(root, "symbolic-ref", "HEAD", "refs/heads/side")
-    assert late.flush_index()
+    assert late.gate.flush()
     assert content(late) == {path_of(1): note(1)}
     sound(root)
 
@@ -234,7 +234,7 @@ def test_a_branch_made_from_what_was_just_written_has_it(vault: Vault, root: Pat
     late = reopen(root, lazy_index=True)
     put(late, 7)
     git(root, "switch", "-qc", "side")
-    assert late.flush_index()
+    assert late.gate.flush()
     assert content(late) == {path_of(1): note(1), path_of(7): note(7)}
     sound(root)
 
@@ -259,7 +259,7 @@ def test_a_lock_of_a_dead_program_is_moved_aside_and_logged(
     if name in ("index.lock", "refs/heads/main.lock"):
         lock.write_text("left behind just now")
         put(vault, 3)
-        assert vault.flush_index()
+        assert vault.gate.flush()
         assert not lock.exists()
 
 
@@ -287,8 +287,8 @@ def test_a_lock_of_a_living_program_is_left_alone(root: Path, name: str) -> None
         if name == "index.lock":
             put(vault, 2)
             assert (root / path_of(2)).exists()
-            assert vault.flush_index() is False
-            assert vault.commit_edits() == []
+            assert vault.gate.flush() is False
+            assert vault.edits.commit() == []
         else:
             with pytest.raises(LockTimeout, match=r"main\.lock"):
                 put(vault, 2)
@@ -299,7 +299,7 @@ def test_a_lock_of_a_living_program_is_left_alone(root: Path, name: str) -> None
         holder.communicate()
     lock.unlink()
     if name == "index.lock":
-        assert vault.flush_index()
+        assert vault.gate.flush()
     else:
         put(vault, 2)
     sound(root)
@@ -353,7 +353,7 @@ def test_a_damaged_index_in_its_middle_is_rebuilt_too(
         put(reopen(root), number)
         sound(root)
     scratch(60)
-    assert reopen(root).commit_edits() == []
+    assert reopen(root).edits.commit() == []
     sound(root)
 
 
@@ -388,7 +388,7 @@ def test_a_branch_whose_objects_were_not_durable_goes_back_to_the_last_whole_com
     after = reopen(root)
     assert after.head() == tip
     assert (root / path_of(1)).read_bytes() == note(1, "by hand")
-    after.commit_edits()
+    after.edits.commit()
     assert git(root, "show", f"HEAD:{path_of(1)}").encode() == note(1, "by hand")
     sound(root)
 
@@ -552,7 +552,7 @@ def test_a_folder_that_was_swept_away_stops_no_repair(vault: Vault, root: Path) 
     # note 1 was there before and is gone now: that was the person, and it is not written back
     # behind their back
     assert not (root / path_of(1)).exists()
-    after.commit_edits()
+    after.edits.commit()
     sound(root)
 
 
@@ -606,7 +606,7 @@ def test_a_person_saving_in_the_middle_keeps_their_text(vault: Vault, root: Path
     vault.apply([Write(path_of(1), note(1, "machine"), base)], REMEMBER)
     vault.files.stage = real  # type: ignore[method-assign]  # a disk that refuses one file
     assert vault.read(path_of(1)) == note(1, "mine")
-    vault.commit_edits()
+    vault.edits.commit()
     assert git(root, "show", f"HEAD:{path_of(1)}").encode() == note(1, "mine")
     assert git(root, "show", f"HEAD~1:{path_of(1)}").encode() == note(1, "machine")
     sound(root)

@@ -56,7 +56,7 @@ def test_a_reset_stops_writes_and_not_reading(vault: Vault, root: Path, restarte
     assert f"git reset --keep {kept}" in error.hint
     assert "oneiro doctor --fix" in error.hint
     assert vault.read(path_of(1)) == note(1)
-    assert len(vault.log()) == 2
+    assert len(vault.log.entries()) == 2
     git(root, "reflog", "expire", "--expire=now", "--all")
     git(root, "gc", "-q", "--prune=now")
     assert git(root, "rev-parse", kept).strip() == old
@@ -72,19 +72,19 @@ def test_a_person_can_accept_it(vault: Vault, root: Path) -> None:
     git(root, "reset", "-q", "--hard", "HEAD~1")
     (root / "mine.md").write_text("mine")
     with pytest.raises(Brake):
-        vault.commit_edits()
+        vault.edits.commit()
     assert git(root, "status", "--porcelain") == "?? mine.md\n", "a person's own edit waits too"
     stopped(vault)
-    (found,) = vault.problems()
+    (found,) = vault.health.problems()
     assert (found.kind, found.fixable) == ("rewritten", True)
     assert rescued(root)[0] in found.message
-    assert vault.fix(found)
-    assert vault.problems() == []
+    assert vault.health.fix(found)
+    assert vault.health.problems() == []
     put(vault, 9)
-    vault.commit_edits()
+    vault.edits.commit()
     assert vault.listing().keys() == {path_of(number) for number in (1, 2, 3, 9)} | {"mine.md"}
     assert len(rescued(root)) == 1, "what was taken out is kept all the same"
-    assert reopen(root).problems() == []
+    assert reopen(root).health.problems() == []
     sound(root)
 
 
@@ -93,7 +93,7 @@ def test_another_process_that_has_it_open_knows_at_once(vault: Vault, root: Path
     filled(vault)
     git(root, "reset", "-q", "--hard", "HEAD~1")
     stopped(other)
-    vault.fix(vault.problems()[0])
+    vault.health.fix(vault.health.problems()[0])
     put(other, 9)
     git(root, "reset", "-q", "--hard", "HEAD~1")
     stopped(vault)
@@ -117,9 +117,9 @@ def test_a_commit_that_waits_for_the_index_counts_too(root: Path, vault: Vault) 
         git(root, "reset", "-q", "--hard", "HEAD~1")
         after = reopen(root) if restarted else lazy
         stopped(after)
-        after.fix(after.problems()[0])
+        after.health.fix(after.health.problems()[0])
         put(after, 3, f"said {restarted}")
-        after.flush_index()
+        after.gate.flush()
     sound(root, clean=False)
 
 
@@ -221,7 +221,7 @@ def test_what_keeps_every_note_stops_nobody(vault: Vault, root: Path, work: obje
     put(vault, 8)
     after = reopen(root)
     put(after, 9)
-    assert after.problems() == []
+    assert after.health.problems() == []
     assert rescued(root) == []
     sound(root)
 
@@ -239,7 +239,7 @@ def test_what_we_do_ourselves_is_no_tampering(vault: Vault, root: Path) -> None:
     put(vault, 5)
     git(root, "checkout", "-q", "main")
     put(vault, 6)
-    assert vault.problems() == []
+    assert vault.health.problems() == []
     assert rescued(root) == []
 
 
@@ -253,7 +253,7 @@ def test_an_old_history_that_is_gone_is_said(vault: Vault, root: Path) -> None:
     assert "backup" in error.hint
     assert rescued(root) == []
     after = reopen(root)
-    after.fix(after.problems()[0])
+    after.health.fix(after.health.problems()[0])
     put(after, 9)
     sound(root)
 
@@ -268,7 +268,9 @@ def test_a_lost_note_that_is_damaged_as_well_is_still_only_told(vault: Vault, ro
     (root / ".git/objects" / blob[:2] / blob[2:]).unlink()
     stopped(reopen(root))
     after = reopen(root)
-    after.fix(next(problem for problem in after.problems() if problem.kind == "rewritten"))
+    after.health.fix(
+        next(problem for problem in after.health.problems() if problem.kind == "rewritten")
+    )
     put(after, 9)
 
 
@@ -288,7 +290,7 @@ def test_in_the_middle_of_a_purge_nothing_is_kept(vault: Vault, root: Path) -> N
     plan.parent.mkdir()
     plan.write_text("{}")
     after = reopen(root)
-    assert after.rewritten() is None
+    assert after.health.rewritten() is None
     assert rescued(root) == []
 
 
@@ -299,7 +301,7 @@ def test_a_disk_that_cannot_be_written_is_no_obstacle_to_reading(vault: Vault, r
     lock.unlink()
     lock.mkdir()
     after = reopen(root)
-    found = after.rewritten()
+    found = after.health.rewritten()
     assert found is not None
     assert (found.lost, found.kept) == ((path_of(4),), "")
     assert after.read(path_of(1)) == note(1)
@@ -321,7 +323,7 @@ def test_a_filter_repo_run_is_noticed(vault: Vault, root: Path) -> None:
     subprocess.run(words, cwd=root, check=True, timeout=60)
     assert "not in this repository any more" in str(stopped(reopen(root)))
     after = reopen(root)
-    after.fix(after.problems()[0])
+    after.health.fix(after.health.problems()[0])
     put(after, 9)
     assert path_of(2) not in after.listing()
     sound(root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from oneiro_vault.core.text import allowlist
+from oneiro_vault.classify import orientation_gate
 from tests.classify.lines import lines
 
 
@@ -26,8 +26,8 @@ from tests.classify.lines import lines
     ],
 )
 def test_plain_traits_of_somebody_named(text: str) -> None:
-    assert allowlist.lasts(text)
-    assert allowlist.subject(text).startswith(text.split()[0])
+    assert orientation_gate.lasts(text)
+    assert orientation_gate.subject(text).startswith(text.split()[0])
 
 
 @pytest.mark.parametrize(
@@ -64,16 +64,18 @@ def test_plain_traits_of_somebody_named(text: str) -> None:
     ],
 )
 def test_everything_else_waits(text: str) -> None:
-    assert not allowlist.lasts(text)
-    assert allowlist.subject(text) == ""
+    assert not orientation_gate.lasts(text)
+    assert orientation_gate.subject(text) == ""
 
 
 def test_no_line_of_the_corpus_that_prescribes_fits() -> None:
-    assert [line.text for line in lines("gate") if line.label and allowlist.lasts(line.text)] == []
+    assert [
+        line.text for line in lines("gate") if line.label and orientation_gate.lasts(line.text)
+    ] == []
 
 
 def test_the_title_says_no_more_than_the_text() -> None:
     text = "Maya prefers tea over coffee."
-    assert allowlist.title("Maya prefers tea", text) == "Maya prefers tea"
-    assert allowlist.title("Vega, the voice that answers", text) == "Maya"
-    assert allowlist.title("", text) == "Maya"
+    assert orientation_gate.title("Maya prefers tea", text) == "Maya prefers tea"
+    assert orientation_gate.title("Vega, the voice that answers", text) == "Maya"
+    assert orientation_gate.title("", text) == "Maya"
