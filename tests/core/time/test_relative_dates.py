@@ -51,3 +51,62 @@ SAID = date(2026, 3, 5)
 )
 def test_absolute_days_stand_beside_relative_ones(text: str, dated: str) -> None:
     assert beside(text, SAID) == dated
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mittagstisch gibt es nur mittwoch bis freitag.",
+        "montag bis freitag ist auf",
+        "Wir haben von Dienstag bis Sonntag offen.",
+        "we open only wednesday until friday",
+        "I work from Monday to Thursday.",
+        "She is there from tuesday 9 am till friday 5 pm.",
+        "The pool is closed on Mondays.",
+        "The library is closed on Monday.",
+        "Am Montag haben wir zu.",
+        "Am Dienstag ist bei uns Ruhetag.",
+        "I always swim on Thursday.",
+        "Die Lieferung kommt immer am Donnerstag.",
+        "We meet every week on Friday.",
+        "Jede zweite Woche am Freitag koche ich.",
+        "I see the physio on Wednesday mornings.",
+        "Am Mittwoch abends probt der Chor.",
+        "Twice a month on Friday there is a market.",
+        "We usually go to Spain in May.",
+    ],
+)
+def test_what_recurs_has_no_day(text: str) -> None:
+    assert beside(text, SAID) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "dated"),
+    [
+        ("We are open until Friday.", "We are open until Friday [2026-03-06]."),
+        ("From Monday we are always open.", "From Monday [2026-03-09] we are always open."),
+        (
+            "Ab Mai machen wir immer Mittagstisch.",
+            "Ab Mai [2026-05] machen wir immer Mittagstisch.",
+        ),
+        (
+            "From next Monday until Friday I am away.",
+            "From next Monday [2026-03-09] until Friday I am away.",
+        ),
+        (
+            "I always forget, so remind me on Monday.",
+            "I always forget, so remind me on Monday [2026-03-09].",
+        ),
+        (
+            "Each of you brings a dish on Friday.",
+            "Each of you brings a dish on Friday [2026-03-06].",
+        ),
+        ("The shop will be closed on Friday.", "The shop will be closed on Friday [2026-03-06]."),
+        (
+            "The market is always good next Friday.",
+            "The market is always good next Friday [2026-03-06].",
+        ),
+    ],
+)
+def test_what_does_not_recur_has_one(text: str, dated: str) -> None:
+    assert beside(text, SAID) == dated
