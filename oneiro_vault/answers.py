@@ -1840,6 +1840,7 @@ class Status(Answer):
     captures: int
     dreams: DreamState
     prompts: dict[str, int]
+    late: dict[str, int]
     sync: SyncState
     dreaming: Sharing
 

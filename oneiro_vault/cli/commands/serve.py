@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from oneiro_vault import answers
+from oneiro_vault.capture import prompt_counts
 from oneiro_vault.cli import render, terminal
 from oneiro_vault.cli.commands.dream import shared
 from oneiro_vault.cli.context import Face
@@ -158,6 +159,8 @@ def status_(face: Face) -> Output:
     text += [f"embedding {render.embedded(found['embedding'])}"] if found["embedding"] else []
     text += [f"sync     {_synced(found['sync'])}"] if found["sync"]["tried"] else []
     text += [f"prompts  {said}" for said in prompted(found["prompts"])]
+    if late := prompt_counts.told(found["late"]):
+        text.append(f"hooks    had no time left in seven days: {late} (`oneiro doctor` says more)")
     text += _dreams(found["dreams"])
     text += [f"dreams   {said}" for said in shared(found["dreaming"])]
     text += [f"degraded {line(str(found['degraded']))}"] if found["degraded"] else []

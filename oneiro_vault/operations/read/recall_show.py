@@ -407,6 +407,7 @@ def status(house: House) -> answers.Status:
         "captures": len(waiting(house)),
         "dreams": choose_judge.standing(house),
         "prompts": prompt_counts.today(str(house.vault.folder)),
+        "late": prompt_counts.late(str(house.vault.folder)),
         "sync": synchronize.standing(house),
         "dreaming": run_lease.holder(house),
     }
