@@ -86,6 +86,18 @@ _FAR: Final = 300
 _SINCE: Final = re.compile(r"(?:since|seit|depuis|desde)\b", re.I)
 _FROM: Final = re.compile(r"(?:from|by|until|ab|bis)\b", re.I)
 _UNTIL: Final = re.compile(r"(?:until|bis)\b", re.I)
+_LEAD: Final = (
+    r"\b(?:from|ab|starting|beginning|effective|as (?:of|from))(?: on)? "
+    rf"(?:(?:the|dem|den) )?(?:(?:{_DAY}),? (?:(?:the|dem|den) )?)?"
+)
+"""Before the day on which something begins."""
+_LED: Final = re.compile(f"{_LEAD}$", re.I)
+_LEADS: Final = re.compile(_LEAD, re.I)
+_FULL: Final = re.compile(
+    rf"\b(?:(\d{{4}})-(\d\d)-(\d\d)|(?:(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? ({_MONTH})|"
+    rf"({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?),? (\d{{4}}))\b",
+    re.I,
+)
 _PATTERNS: Final = tuple(
     (name, re.compile(rf"(?<![\w-]){pattern}(?![\w-])", re.I))
     for name, pattern in (
@@ -164,6 +176,32 @@ def find(text: str, said: date) -> list[tuple[int, int, Days]]:
                 if days:
                     found.append((match.start(), match.end(), days))
     return sorted(found)
+
+
+def begins(text: str, said: date) -> date | None:
+    """The coming day from which a text says that it holds ("from 4 January", "ab März"), None where
+    it names none or several."""
+    folded = _same_length(text)
+    known = [(start, end, first) for start, end, (first, _) in find(text, said)]
+    known += [
+        (one.start(), one.end(), day) for one in _FULL.finditer(folded) if (day := _full(one))
+    ]
+    days = {
+        day
+        for start, end, day in known
+        if _LED.search(folded[:start]) or _LEADS.match(folded[start:end])
+    }
+    return days.pop() if len(days) == 1 and min(days) > said else None
+
+
+def _full(match: re.Match[str]) -> date | None:
+    year, month, day, first, name, second, last, since = match.groups()
+    try:
+        if year:
+            return date(int(year), int(month), int(day))
+        return date(int(since), _MONTHS[(name or second).lower()], int(first or last))
+    except ValueError:
+        return None
 
 
 def months(text: str) -> set[int]:

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from oneiro_vault.core.time.relative_dates import beside
+from oneiro_vault.core.time.relative_dates import begins, beside
 
 SAID = date(2026, 3, 5)
 """A Thursday."""
@@ -110,3 +110,30 @@ def test_what_recurs_has_no_day(text: str) -> None:
 )
 def test_what_does_not_recur_has_one(text: str, dated: str) -> None:
     assert beside(text, SAID) == dated
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("priti takes over from 4 january", "2027-01-04"),
+        ("Our base is Barncoose from Monday 30 November.", "2026-11-30"),
+        ("Our base is Barncoose from the 30th.", "2026-11-30"),
+        ("Our base is Barncoose from 30 November 2026.", "2026-11-30"),
+        ("From next Monday I work in Graz.", "2026-11-30"),
+        ("We meet at nine from tomorrow.", "2026-11-27"),
+        ("Starting on 1 December the rent is 900.", "2026-12-01"),
+        ("neue küchenchefin wird dana ab 1. februar", "2027-02-01"),
+        ("ab märz machen wir einen mittagstisch", "2027-03-01"),
+        ("Das Menü kostet 58 Euro ab dem 15.", "2026-12-15"),
+        ("Ab 2027-04-01 gilt der neue Tarif.", "2027-04-01"),
+        ("The exam is on 4 January.", None),
+        ("I stay until 4 January.", None),
+        ("A letter from Monika came on 4 December.", None),
+        ("From 4 January Priti leads, from 8 March Ana.", None),
+        ("I have lived here from 3 May 2020.", None),
+        ("I come from Ghent.", None),
+    ],
+)
+def test_the_day_from_which_it_holds(text: str, day: str | None) -> None:
+    found = begins(text, date(2026, 11, 26))
+    assert (found and found.isoformat()) == day
