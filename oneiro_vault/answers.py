@@ -1803,6 +1803,7 @@ class DreamState(TypedDict):
     questions: int
     ended: str | None
     did: list[str]
+    unasked: list[str]
     answered: str | None
 
 

@@ -189,7 +189,18 @@ def _dreams(found: answers.DreamState) -> list[str]:
     text.append(f"waiting  {captures} captures to be encoded, {questions} questions to be answered")
     last = f"{found['ended']}: {'; '.join(did)}"
     none = "none yet (`oneiro dream` runs the loops now)"
-    return [*text, f"last run {last if found['ended'] else none}"]
+    text.append(f"last run {last if found['ended'] else none}")
+    if found["unasked"]:
+        why = "; ".join(line(one) for one in found["unasked"])
+        text.append(
+            f"not asked because {why}: these questions are put again with the next run, and "
+            f"nothing is lost (`oneiro dream` asks them now)"
+        )
+    elif found["questions"] and judge["name"] == "auto":
+        text.append(
+            "rules decided what they can; for the rest connect a model (`oneiro help dreams`)"
+        )
+    return text
 
 
 def prompted(found: Mapping[str, int]) -> list[str]:

@@ -289,7 +289,8 @@ def _key(place: str) -> str | None:
 
 
 _FILE: Final = "last-dream.json"
-"""`ended` and `did` of the last run, `answered` of the last in which somebody judged (RFC 3339)."""
+"""`ended`, `did` and why something was `unasked` of the last run, `answered` of the last in which
+somebody judged (RFC 3339)."""
 _RULES: Final = ("", "offline", "none")
 
 
@@ -303,6 +304,7 @@ def standing(house: House) -> answers.DreamState:
         "questions": len(deferred.waiting(folder(house))),
         "ended": known.get("ended"),
         "did": known.get("did", []),
+        "unasked": known.get("unasked", []),
         "answered": known.get("answered"),
     }
 
@@ -314,6 +316,8 @@ def note(house: House, rows: Sequence[answers.Run]) -> None:
     }
     ended = house.now()
     known = house.noted(_FILE) | {"ended": ended, "did": [row["title"] for row in rows]}
+    why = [one["problem"] for row in rows for one in row["unasked"]]
+    known["unasked"] = list(dict.fromkeys(why))
     if judges - {*_RULES, "auto"}:
         known["answered"] = ended
     with suppress(DiskProblem):

@@ -145,3 +145,24 @@ def test_what_begins_later_replaces_on_its_day(
     assert second["valid"]["now"] == "ahead"
     clock.now = JUNE + 90 * 86_400
     assert call("recall", query="where is our base?")["results"][0]["id"] == done["id"]
+
+
+@pytest.mark.model
+def test_a_profile_is_never_what_a_text_corrects(lived: App) -> None:
+    """It quotes what is, and stands first by its words."""
+
+    def call(op: str, **params: Any) -> dict[str, Any]:
+        return lived.call(op, params)
+
+    folder = lived.house.root / "entities"
+    folder.mkdir()
+    (folder / "furosemide.md").write_text(
+        "---\nid: 0123456789ab\ntype: entity\ntitle: furosemide\nsource: dream\ntrust: model\n"
+        "created: 2026-04-01T08:00:00+00:00\n---\nDad takes furosemide 40 mg.\n"
+    )
+    old = stored(call, "Dad takes furosemide 40 mg for his heart.")
+    for text in ("The boat lies in Bergen harbour.", "Ana sings tenor."):
+        stored(call, text)
+    call("embed")
+    done = call("correct", text="Dad takes furosemide 60 mg now, no longer 40.")
+    assert done["replaced"]["id"] == old
