@@ -198,7 +198,8 @@ _CALLED: Final = {
 
 def judged_by(run: Run) -> str:
     """Who judged what this run did: several where rules answered and a model what they left."""
-    decisions = [*(one.decision for one in (*run.done, *run.turned)), *run.seen]
+    decided = [one.decision for one in run.done] + [one.decision for one in run.turned]
+    decisions = [*decided, *run.seen]
     asked = [one.judge for one in decisions if one.judge]
     names = dict.fromkeys(_CALLED.get(one, one) for one in (asked or [run.judge]))
     return plain(" and ".join(names))
