@@ -1804,6 +1804,7 @@ class DreamState(TypedDict):
     questions: int
     ended: str | None
     did: list[str]
+    unasked: list[str]
     answered: str | None
 
 
@@ -1841,6 +1842,7 @@ class Status(Answer):
     captures: int
     dreams: DreamState
     prompts: dict[str, int]
+    late: dict[str, int]
     sync: SyncState
     dreaming: Sharing
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from binascii import crc32
 
 from oneiro_vault.capture import markers, spool
@@ -82,6 +83,7 @@ class Session:
     def captured_to(self, folder: str, transcript: str) -> int:
         """Also in an entry of the spool `folder` that a crash kept us from noting here."""
         offset = self.offset if self.transcript == transcript else 0
+        spool.rescue(folder, time.time())
         for path in spool.entries(folder, self.key):
             try:
                 entry = spool.load(path) or {}

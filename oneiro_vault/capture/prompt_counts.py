@@ -1,5 +1,5 @@
-"""What the prompt hook did, counted by the day: one letter an event, in a file of that day in `<git
-dir>/oneiro/prompts`.
+"""What the prompt hook did, and which hooks had no time left, counted by the day: one letter an
+event, in a file of that day in `<git dir>/oneiro/prompts`.
 
 A missed deadline is known to the hook's own process alone, which has no time left: one append,
 never flushed, not a word of what was asked.
@@ -23,6 +23,9 @@ NAMES = {
     "unreached": UNREACHED,
     "off": OFF,
 }
+START, CAPTURE = "sc"
+"""The deadline of another hook came first: of the beginning of a conversation, of a capture."""
+LATE = {"starts": START, "prompts": MISSED, "captures": CAPTURE}
 _KEPT = 7
 """Days."""
 
@@ -56,6 +59,37 @@ def today(state: str) -> dict[str, int]:
     except OSError:
         found = b""
     return {name: found.count(letter.encode()) for name, letter in NAMES.items()}
+
+
+def late(state: str) -> dict[str, int]:
+    """How often each of LATE happened in the last days that were counted, a week at most."""
+    folder, found = os.path.join(state, "prompts"), b""
+    week = time.strftime("%Y-%m-%d", time.localtime(time.time() - (_KEPT - 1) * 86_400))
+    try:
+        for name in os.listdir(folder):
+            if name >= week:
+                with open(os.path.join(folder, name), "rb") as file:
+                    found += file.read()
+    except OSError:
+        pass
+    return {name: found.count(letter.encode()) for name, letter in LATE.items()}
+
+
+def told(found: dict[str, int]) -> str:
+    """What `late` found, in words; "" for nothing."""
+    words = {
+        "starts": (
+            "conversation began without its orientation",
+            "conversations began without theirs",
+        ),
+        "prompts": ("prompt got no memories", "prompts got no memories"),
+        "captures": ("capture was left for the next", "captures were left for the next"),
+    }
+    return ", ".join(
+        f"{found[name]} {one if found[name] == 1 else many}"
+        for name, (one, many) in words.items()
+        if found[name]
+    )
 
 
 def _today() -> str:

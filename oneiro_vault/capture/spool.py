@@ -23,6 +23,8 @@ MOST_BYTES = 256_000_000
 where the last one ended."""
 STALE = 3600.0
 """Seconds after which a half-written file belongs to nobody."""
+DEAD = 10.0
+"""Seconds after which whoever wrote a whole one and did not name it is gone: a hook has two."""
 _TEMPORARY = ".new-"
 _ASIDE = "aside"
 
@@ -46,7 +48,7 @@ def put(folder: str, entry: Json, key: str = "") -> str:
         raise FullError(f"{folder} holds {len(names)} captures that nobody has picked up")
     mark = os.urandom(4).hex()
     path = os.path.join(folder, f"{time.time_ns():020}-{key}-{mark}.json")
-    write(path, data, os.path.join(folder, _TEMPORARY + mark))
+    write(path, data, os.path.join(folder, _TEMPORARY + os.path.basename(path)))
     return path
 
 
@@ -115,14 +117,41 @@ def aside(folder: str) -> list[str]:
     return entries(os.path.join(folder, _ASIDE))
 
 
+def rescue(folder: str, now: float) -> None:
+    """Make an entry of each whole file whose writer died before it had its name."""
+    for path in _temporaries(folder):
+        try:
+            written = os.lstat(path)
+            if now - written.st_mtime > DEAD and _is_whole(path):
+                name = os.path.basename(path).removeprefix(_TEMPORARY)
+                if not name.endswith(".json"):  # of a version that named it at the end
+                    name = f"{written.st_mtime_ns:020}--{name}.json"
+                os.replace(path, os.path.join(folder, name))
+        except OSError:
+            continue
+
+
 def sweep(folder: str, now: float) -> None:
     """Remove files whose writer died before they were whole."""
+    rescue(folder, now)
     for path in _temporaries(folder):
         try:
             if now - os.lstat(path).st_mtime > STALE:
                 os.unlink(path)
         except OSError:
             continue
+
+
+def _is_whole(path: str) -> bool:
+    """An object ends with the brace it began with, so no part of one can be read."""
+    with open(path, "rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - 1))
+        if file.read() != b"}":  # asked every second: most are told without reading them
+            return False
+    try:
+        return load(path) is not None
+    except ValueError:
+        return False
 
 
 def _temporaries(folder: str) -> Iterator[str]:

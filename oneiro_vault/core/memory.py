@@ -601,6 +601,11 @@ class _Captured(Protocol):
     def tags(self) -> Collection[str]: ...
 
 
+def profile(note: _Captured) -> bool:
+    """Is it what a machine put together of whom or what several memories name?"""
+    return note.type == ENTITY and note.source == "dream"
+
+
 def captured(note: _Captured) -> bool:
     """Is it an episode as it was captured? (What a model left behind in its own words is a memory
     from the first.)"""

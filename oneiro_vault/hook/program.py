@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 
-from oneiro_vault.capture import markers
+from oneiro_vault.capture import markers, prompt_counts
 from oneiro_vault.settings import locations
 
 TYPE_CHECKING = False
@@ -30,7 +30,8 @@ _MACHINE = frozenset(("owner.start",))
 
 class Place:
     """What the client says of an `event`, the conversation's `cwd`, `marker` and `session`, the
-    `root` of the vault ("" without one); `outcome`: what became of a prompt, as far as is known."""
+    `root` of the vault ("" without one); `outcome`: what became of a prompt, as far as is known;
+    `late`: what to count when the deadline comes first."""
 
     def __init__(self, event: Mapping[str, Any], argv: Sequence[str]) -> None:
         self.event = event
@@ -45,7 +46,7 @@ class Place:
         self.marker = markers.find(self.cwd)
         self.root = self._vault(locations.option(argv))
         self.state = locations.state_dir(self.root) if self.root else ""
-        self.outcome = ""
+        self.outcome = self.late = ""
         self._files: list[Mapping[str, Any]] = []
 
     def _vault(self, named: str) -> str:
@@ -125,6 +126,8 @@ DEADLINES = {"SessionStart": 1.8, "UserPromptSubmit": 0.8}
 """Seconds; a person waits for these two."""
 DEADLINE = 1.2
 """For all others: clients give SessionEnd 1.5 seconds."""
+LATE = {"SessionStart": prompt_counts.START, "UserPromptSubmit": ""}
+"""What to count when an event has no time left; a prompt's outcome says it itself."""
 _LARGEST = 64_000_000
 _CAPTURED = frozenset(("PostCompact", "SessionEnd", "Stop"))
 EVENTS = frozenset(("SessionStart", "UserPromptSubmit", *_CAPTURED))
@@ -160,6 +163,8 @@ def _limit(seconds: float, places: list[Place]) -> None:
 
     def end(*_: object) -> None:
         try:
+            for place in places:
+                place.outcome = place.late or place.outcome
             _count(places)
         finally:
             os._exit(0)
@@ -171,8 +176,6 @@ def _limit(seconds: float, places: list[Place]) -> None:
 def _count(places: list[Place]) -> None:
     for place in places:
         if place.outcome:
-            from oneiro_vault.capture import prompt_counts  # loaded where the outcome was set
-
             prompt_counts.note(place.state, place.outcome)
 
 
@@ -201,6 +204,7 @@ def _answer(event: Mapping[str, Any], name: str, argv: Sequence[str], places: li
     place = Place(event, argv)
     if not place.root:
         return ""
+    place.late = LATE.get(name, prompt_counts.CAPTURE if place.marker.allows else "")
     places.append(place)
     if name == "SessionStart":
         from oneiro_vault.hook.session_start import orientation
@@ -212,6 +216,7 @@ def _answer(event: Mapping[str, Any], name: str, argv: Sequence[str], places: li
         from oneiro_vault.hook.prompt import memories
 
         text = memories(place)
+        place.late = prompt_counts.MISSED if text else ""
         session_capture.count(place)
         return _context(event, name, text)
     session_capture.keep(place, name)

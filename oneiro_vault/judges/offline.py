@@ -324,13 +324,15 @@ def _unit(said: Sequence[str], about: Sequence[str], day: date | None) -> Mappin
     days = [found for one in _DAY.findall(text) if (found := _date(one))]
     if day:
         days += [first for _, _, (first, last) in relative_dates.find(text, day) if first == last]
-    past = len(days) == 1 and (day is None or days[0] <= day)  # what is announced does not hold yet
+    past = len(days) == 1 and (day is None or days[0] <= day)  # a day to come is of what is planned
+    since = day and relative_dates.begins(text, day)
+    happened = since or (days[0] if past else None)
     return {
         "content": relative_dates.beside(text, day) if day else text,
         "title": "",
         "about": about[:5],
         "tags": [],
-        "happened": days[0].isoformat() if past else "",
+        "happened": happened.isoformat() if happened else "",
         "quote": " … ".join(said),
     }
 

@@ -190,10 +190,25 @@ def gathered(runs: Sequence[Run], whole: bool) -> str:
     return "; ".join([*still, *([f"{idle}: nothing to do"] if idle else [])])
 
 
+_CALLED: Final = {
+    "auto": "rules", "offline": "rules", "deferred": "the connected model", "none": "nobody",
+}  # fmt: skip
+"""Who answers, where the name of a judge is that of a setting."""
+
+
+def judged_by(run: Run) -> str:
+    """Who judged what this run did: several where rules answered and a model what they left."""
+    decided = [one.decision for one in run.done] + [one.decision for one in run.turned]
+    decisions = [*decided, *run.seen]
+    asked = [one.judge for one in decisions if one.judge]
+    names = dict.fromkeys(_CALLED.get(one, one) for one in (asked or [run.judge]))
+    return plain(" and ".join(names))
+
+
 def _opening(run: Run, total: int) -> str:
     said = [
         f"{'This was only tried: ' if run.dry else ''}Over {total} "
-        f"{'note' if total == 1 else 'notes'}, judged by {plain(run.judge)}."
+        f"{'note' if total == 1 else 'notes'}, judged by {judged_by(run)}."
     ]
     said += [f"{plain(note)}." for note in run.notes]
     if run.done and run.branch:

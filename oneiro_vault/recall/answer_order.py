@@ -100,8 +100,9 @@ def leading(
     for older in some:
         made = [one for one in blocks if older in rows[one].derived_from]
         own, place = found.index(older), min(map(found.index, (older, *made)))
-        sure = {
-            one: same(rows[older], rows[one], max(1, at - own))
+        ahead = holds(rows[older], now) == "ahead"
+        sure = {  # what is announced answers like what holds, however much better its words fit
+            one: same(rows[older], rows[one], 1 if ahead else max(1, at - own))
             for at, one in enumerate(found)
             if at > place
             and one in ranks

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from oneiro_vault import answers
-from oneiro_vault.core.memory import ENTITY, captured
+from oneiro_vault.core.memory import captured, profile
 from oneiro_vault.core.ranking import (
     Evidence,
     Features,
@@ -326,7 +326,7 @@ class Search:
         )
         if row.handle in asked.without or not live or (captured(row) and not asked.captures):
             return False
-        if row.type == ENTITY and row.source == "dream" and not asked.filters.type:
+        if profile(row) and not asked.filters.type:
             return False  # a profile quotes what answers by itself
         return not asked.passive or row.type != "orientation"
 

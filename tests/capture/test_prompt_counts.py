@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 from oneiro_vault.capture import prompt_counts
@@ -46,3 +47,19 @@ def test_what_cannot_be_written_is_nobodys_trouble(tmp_path: Path) -> None:
     prompt_counts.note(str(tmp_path), prompt_counts.INJECTED)
     assert set(prompt_counts.today(str(tmp_path)).values()) == {0}
     prompt_counts.note(os.devnull, prompt_counts.INJECTED)
+
+
+def test_those_without_time_are_counted_for_a_week(tmp_path: Path) -> None:
+    state = str(tmp_path)
+    assert prompt_counts.told(prompt_counts.late(state)) == ""
+    for outcome in (prompt_counts.START, prompt_counts.MISSED, prompt_counts.MISSED):
+        prompt_counts.note(state, outcome)
+    for days in (6, 8):
+        at = time.localtime(time.time() - days * 86_400)
+        (tmp_path / "prompts" / time.strftime("%Y-%m-%d", at)).write_text("cin")
+    late = prompt_counts.late(state)
+    assert late == {"starts": 1, "prompts": 2, "captures": 1}
+    assert prompt_counts.told(late) == (
+        "1 conversation began without its orientation, 2 prompts got no memories, 1 capture was "
+        "left for the next"
+    )

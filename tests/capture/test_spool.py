@@ -137,3 +137,18 @@ def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "spool").write_text("a file")
     with pytest.raises(OSError, match="spool"):
         spool.put(str(tmp_path / "spool"), {})
+
+
+def test_a_whole_file_without_its_name_becomes_an_entry(folder: str) -> None:
+    path = spool.put(folder, {"n": 1}, key="abc")
+    named, old, half = (Path(folder, f".new-{one}") for one in (Path(path).name, "6adf2024", "x"))
+    os.replace(path, named)
+    old.write_text('{"n": 2}')
+    half.write_text('{"text": "a brace }')
+    Path(folder, ".new-y").write_text('{"text": {"a": 1}')
+    spool.rescue(folder, time.time())  # who writes them may be alive
+    assert spool.entries(folder) == []
+    spool.rescue(folder, time.time() + spool.DEAD + 1)
+    assert spool.entries(folder, "abc") == [path]
+    assert [spool.load(one) for one in spool.entries(folder)] == [{"n": 1}, {"n": 2}]
+    assert half.exists()

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from oneiro_vault.capture import prompt_counts
+from oneiro_vault.capture.conversation_state import key_of
 from oneiro_vault.capture.markers import ALLOW, DENY
 from oneiro_vault.hook import session_capture
 from tests.hook.conftest import Talk
@@ -276,3 +280,49 @@ def test_a_terminal_that_was_closed_loses_nothing(talk: Talk) -> None:
     )
     rows = talk.box.json("--no-daemon", "list", "--session", talk.session)["results"]
     assert [row["title"] for row in rows] == ["Conversation: question 1"]
+
+
+DEATH = """
+import os, signal, sys
+
+def _die(event, args):
+    if event == "os.rename" and "spool" in str(args[0]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(_die)
+"""
+
+
+def test_what_a_killed_hook_wrote_whole_is_taken(talk: Talk) -> None:
+    """It dies between the last byte of its entry and the entry's name."""
+    talk.allow()
+    converse(talk, "1")
+    (talk.box.folder / "sitecustomize.py").write_text(DEATH)
+    said = {"session_id": talk.session, "transcript_path": str(talk.transcript)}
+    said |= {"cwd": str(talk.place), "hook_event_name": "SessionEnd"}
+    paths = [str(talk.box.folder), talk.box.env.get("PYTHONPATH", "")]
+    around = {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    done = talk.run("SessionEnd", json.dumps(said).encode(), **around)
+    assert done.returncode == -signal.SIGKILL
+    (left,) = (talk.state / "spool").iterdir()
+    assert (left.name[:5], talk.spooled) == (".new-", [])
+    half = left.with_name(".new-half")
+    half.write_bytes(left.read_bytes()[:-20])
+    for path in (left, half):
+        os.utime(path, (0, time.time() - 60))
+    assert talk.box.json("--no-daemon", "status")["captures"] == 1
+    assert texts(talk) == []
+    assert half.exists()
+    talk("SessionEnd")  # its words are not captured again
+    assert texts(talk) == []
+
+
+def test_a_capture_without_time_is_counted(talk: Talk) -> None:
+    talk.allow()
+    converse(talk, "1")
+    record = talk.state / "sessions" / f"{key_of(talk.session)}.json"
+    record.parent.mkdir(exist_ok=True)
+    os.mkfifo(record)
+    assert talk("SessionEnd") == ""
+    record.unlink()
+    assert prompt_counts.late(str(talk.state)) == {"starts": 0, "prompts": 0, "captures": 1}

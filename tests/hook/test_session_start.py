@@ -267,3 +267,21 @@ def test_only_the_persons_own_words_and_this_folders_record_are_told(talk: Talk)
     assert "ledger" not in talk("SessionStart", source="startup")
     place.write_text(json.dumps({"root": [here.st_dev, here.st_ino], "projects": {"": told}}))
     assert "ledger" in talk("SessionStart", source="startup"), "else the line above tells nothing"
+
+
+def test_a_beginning_without_time_is_counted_and_said(talk: Talk) -> None:
+    """The rendering is never done: a pipe that nobody writes to."""
+    orient(talk, "The project", "We build a ferry timetable.")
+    rendering = talk.box.vault / ".oneiro" / "orientation.json"
+    rendering.unlink()
+    os.mkfifo(rendering)
+    try:
+        assert talk("SessionStart", source="startup") == ""
+    finally:
+        rendering.unlink()
+    said = "1 conversation began without its orientation"
+    assert talk.box.json("--no-daemon", "status")["late"]["starts"] == 1
+    assert said in talk.box.ok("--no-daemon", "status")
+    found = [one for one in talk.box.json("doctor")["problems"] if one["code"] == "hooks"]
+    assert said in found[0]["message"]
+    assert "owner.idle" in found[0]["hint"]

@@ -202,6 +202,7 @@ def test_each_cites_where_it_stands() -> None:
         ("User: The boat Petrel is moored in Como since 2025-05-02.", "2025-05-02"),
         ("User: Dr. Huber changed my dose to 20 mg yesterday.", "2026-03-04"),
         ("User: The biology exam is on 14 April.", ""),
+        ("User: Gaynor leaves at Easter and Priti leads my team from 14 April.", "2026-04-14"),
         ("User: My sister Ella works at Orion as a nurse.", ""),
     ],
 )

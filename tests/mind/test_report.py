@@ -159,3 +159,13 @@ def test_a_quiet_night_is_said_of_the_night_not_of_one_loop() -> None:
     assert (
         gathered([run(waiting=["q"]), run()], whole=True) == "toy: 1 left open; toy: nothing to do"
     )
+
+
+def test_it_names_who_judged() -> None:
+    by = [replace(archive(A), judge=name) for name in ("offline", "deferred", "")]
+    made = replace(run(done=[Done(one) for one in by[:1]]), judge="auto")
+    assert "judged by rules." in body_of(made, snapshot(A))
+    made = replace(run(done=[Done(one) for one in by]), judge="auto")
+    assert "judged by rules and the connected model." in body_of(made, snapshot(A))
+    assert "judged by rules." in body_of(replace(run(), judge="auto"), snapshot(A))
+    assert "judged by scripted." in body_of(run(done=[Done(by[2])]), snapshot(A))

@@ -263,3 +263,15 @@ def test_a_later_state_stands_before_an_earlier_one_that_fits_better(call: Call)
     prompt = "What is the release day of the team?"
     assert call("inject", prompt=prompt)["ids"] == ids[::-1]
     assert call("context", prompt=prompt)["sections"]["memories"] == ids[::-1]
+
+
+def test_what_is_announced_stands_behind_what_holds_however_far_that_is() -> None:
+    some = rows(
+        ("ahead", 3, {"valid_from": "2099-01-01"}), ("one", 1, {}), ("two", 1, {}), ("now", 2, {})
+    )
+
+    def like(_: Row, other: Row, gap: int) -> float:
+        return 1.0 - gap if other.when == 2 * 86_400.0 else -1.0
+
+    found, moved = answer_order.leading(["ahead", "one", "two", "now"], some, like, 1e9)
+    assert (found, moved) == (["now", "ahead", "one", "two"], {"ahead": "now"})

@@ -106,13 +106,13 @@ def _typed(face: Face, query: str, asked: Mapping[str, Any]) -> Output:
 
 
 @command("show")
-@click.argument("ident", metavar="ID")
+@click.argument("ident", metavar="ID|NAME")
 @click.option("--why", is_flag=True, help="How it is indexed, and what would make it found.")
 @click.option("--as-of", metavar="DATE", help="As it was then: a date, or a commit.")
 @click.option("--down", is_flag=True, help="What it was made of, down to the raw words.")
 @click.option("--up", is_flag=True, help="What was made of it, up to the orientation.")
 def show_(face: Face, ident: str, why: bool, as_of: str | None, down: bool, up: bool) -> Output:
-    """Show one memory in full."""
+    """Show one memory in full, by its id, or a name or title that only one has."""
     if down or up:
         return _levels(face, ident, up)
     found = face.ops.show(id=ident, why=why, as_of=as_of)

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from oneiro_vault import answers
+from oneiro_vault.capture import prompt_counts
 from oneiro_vault.cli import render, terminal
 from oneiro_vault.cli.commands.dream import shared
 from oneiro_vault.cli.context import Face
@@ -158,6 +159,8 @@ def status_(face: Face) -> Output:
     text += [f"embedding {render.embedded(found['embedding'])}"] if found["embedding"] else []
     text += [f"sync     {_synced(found['sync'])}"] if found["sync"]["tried"] else []
     text += [f"prompts  {said}" for said in prompted(found["prompts"])]
+    if late := prompt_counts.told(found["late"]):
+        text.append(f"hooks    had no time left in seven days: {late} (`oneiro doctor` says more)")
     text += _dreams(found["dreams"])
     text += [f"dreams   {said}" for said in shared(found["dreaming"])]
     text += [f"degraded {line(str(found['degraded']))}"] if found["degraded"] else []
@@ -186,7 +189,18 @@ def _dreams(found: answers.DreamState) -> list[str]:
     text.append(f"waiting  {captures} captures to be encoded, {questions} questions to be answered")
     last = f"{found['ended']}: {'; '.join(did)}"
     none = "none yet (`oneiro dream` runs the loops now)"
-    return [*text, f"last run {last if found['ended'] else none}"]
+    text.append(f"last run {last if found['ended'] else none}")
+    if found["unasked"]:
+        why = "; ".join(line(one) for one in found["unasked"])
+        text.append(
+            f"not asked because {why}: these questions are put again with the next run, and "
+            f"nothing is lost (`oneiro dream` asks them now)"
+        )
+    elif found["questions"] and judge["name"] == "auto":
+        text.append(
+            "rules decided what they can; for the rest connect a model (`oneiro help dreams`)"
+        )
+    return text
 
 
 def prompted(found: Mapping[str, int]) -> list[str]:

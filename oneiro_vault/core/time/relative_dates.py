@@ -85,6 +85,19 @@ _HERE: Final = re.compile(r"\bhier\b")
 _FAR: Final = 300
 _SINCE: Final = re.compile(r"(?:since|seit|depuis|desde)\b", re.I)
 _FROM: Final = re.compile(r"(?:from|by|until|ab|bis)\b", re.I)
+_UNTIL: Final = re.compile(r"(?:until|bis)\b", re.I)
+_LEAD: Final = (
+    r"\b(?:from|ab|starting|beginning|effective|as (?:of|from))(?: on)? "
+    rf"(?:(?:the|dem|den) )?(?:(?:{_DAY}),? (?:(?:the|dem|den) )?)?"
+)
+"""Before the day on which something begins."""
+_LED: Final = re.compile(f"{_LEAD}$", re.I)
+_LEADS: Final = re.compile(_LEAD, re.I)
+_FULL: Final = re.compile(
+    rf"\b(?:(\d{{4}})-(\d\d)-(\d\d)|(?:(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? ({_MONTH})|"
+    rf"({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?),? (\d{{4}}))\b",
+    re.I,
+)
 _PATTERNS: Final = tuple(
     (name, re.compile(rf"(?<![\w-]){pattern}(?![\w-])", re.I))
     for name, pattern in (
@@ -126,6 +139,29 @@ _COMING: Final = re.compile(
     re.I,
 )
 
+_HOUR: Final = r"(?:[ ,]+(?:(?:at|um) )?\d[\d.:]*(?: ?(?:uhr|am|pm|h)\b)?)?"
+_TO: Final = r"(?:[-–—]|to|till?|until|thru|through|bis(?: zum)?|hasta|au)"
+_ENDS: Final = re.compile(rf"s?{_HOUR}\s*{_TO}\s*(?:{_DAY})", re.I)
+_BEGAN: Final = re.compile(rf"\b(?:{_DAY})s?{_HOUR}\s*$", re.I)
+"""A range of days of the week: behind its first one, and before "until" the last one."""
+_PARTS: Final = re.compile(
+    r" (?:mornings|lunchtimes|afternoons|evenings|nights|morgens|vormittags|mittags|nachmittags|"
+    r"abends|nachts)\b"
+)
+_HABIT: Final = re.compile(
+    r"\b(?:always|usually|normally|typically|generally|regularly|weekly|never|immer|meist|"
+    r"meistens|normalerweise|gewohnlich|ublicherweise|regelmaßig|wochentlich|nie|niemals|"
+    r"(?:every|each|jede[nrms]?) (?:[\w.]+ ){0,2}(?:day|week|fortnight|month|year|time|tag|woche|"
+    rf"monat|jahr|mal|{_DAY}|{_MONTH})|(?:once|twice|times|mal) (?:a|die|pro|in der) "
+    r"(?:week|month|woche|monat)|(?:einmal|zweimal) (?:die|pro|in der|im) (?:woche|monat)|"
+    r"(?:is|are|'s|'re|(?:is|are)n't) (?:[\w']+ )?(?:open|closed|shut)|opening hours|"
+    r"(?:only open|open only)|ruhetage?|offnungszeiten|"
+    r"(?:ist|sind|hat|haben|habt)\b.*\b(?:auf|zu|offen|dicht|geoffnet|geschlossen)(?=\W*$))\b",
+    re.I,
+)
+"""Beside it "on Friday" is every Friday."""
+_CLAUSE_END: Final = re.compile(r"[,;!?\n()]|[.:](?!\d)")
+
 
 def find(text: str, said: date) -> list[tuple[int, int, Days]]:
     """(start, end, days) of every expression that means other days on another day, in order."""
@@ -140,6 +176,32 @@ def find(text: str, said: date) -> list[tuple[int, int, Days]]:
                 if days:
                     found.append((match.start(), match.end(), days))
     return sorted(found)
+
+
+def begins(text: str, said: date) -> date | None:
+    """The coming day from which a text says that it holds ("from 4 January", "ab März"), None where
+    it names none or several."""
+    folded = _same_length(text)
+    known = [(start, end, first) for start, end, (first, _) in find(text, said)]
+    known += [
+        (one.start(), one.end(), day) for one in _FULL.finditer(folded) if (day := _full(one))
+    ]
+    days = {
+        day
+        for start, end, day in known
+        if _LED.search(folded[:start]) or _LEADS.match(folded[start:end])
+    }
+    return days.pop() if len(days) == 1 and min(days) > said else None
+
+
+def _full(match: re.Match[str]) -> date | None:
+    year, month, day, first, name, second, last, since = match.groups()
+    try:
+        if year:
+            return date(int(year), int(month), int(day))
+        return date(int(since), _MONTHS[(name or second).lower()], int(first or last))
+    except ValueError:
+        return None
 
 
 def months(text: str) -> set[int]:
@@ -192,6 +254,21 @@ def _days(name: str, match: re.Match[str], said: date, direction: int) -> Days |
         return next(_READ[name](match, said, direction), None)
     except (ValueError, OverflowError):
         return None
+
+
+def _recurs(match: re.Match[str], ranges: bool = True) -> bool:
+    """Is it part of a range of days of the week, or what happens on each such day or month?"""
+    text, before = match.string, match.string[: match.start()]
+    if match["which"]:
+        return False
+    ends = _UNTIL.match(match[0]) and _BEGAN.search(before)
+    if ranges and (_ENDS.match(text, match.end()) or ends):
+        return True
+    if _its_own(match):  # a habit has a day on which it begins
+        return False
+    after = _CLAUSE_END.split(text[match.end() :])[0]
+    clause = _CLAUSE_END.split(before)[-1] + match[0] + after
+    return bool(_PARTS.match(after) or _HABIT.search(clause))
 
 
 def _single(day: date) -> Days:
@@ -270,6 +347,8 @@ def _numbered(match: re.Match[str], said: date, direction: int) -> Iterator[Days
 
 
 def _weekday(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
+    if _recurs(match):
+        return
     step, wanted = _step(match), _DAYS[match[2].lower()]
     direction = step or (1 if match["which"] else direction)
     distance = (wanted - said.weekday()) % 7
@@ -281,6 +360,8 @@ def _weekday(match: re.Match[str], said: date, direction: int) -> Iterator[Days]
 
 
 def _named_month(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
+    if _recurs(match, ranges=False):
+        return
     wanted, direction = _MONTHS[match[2].lower()], _step(match) or direction
     year = said.year + (
         1

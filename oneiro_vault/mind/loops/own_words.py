@@ -105,13 +105,17 @@ def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Said]]:
 
 
 def _holds(note: Note, now: float) -> bool:
-    begins, ends = memories.epoch(note.memory.valid_from), memories.epoch(note.memory.valid_until)
+    ends, since = memories.epoch(note.memory.valid_until), note.memory.valid_from
     return (
         not note.memory.flags
         and note.memory.level == 0
-        and (begins is None or begins <= now)
+        and (_begun(note, now) or f"[{since[:7]}" in note.memory.body)  # it says so itself
         and (ends is None or ends > now)
     )
+
+
+def _begun(note: Note, now: float) -> bool:
+    return (memories.epoch(note.memory.valid_from) or now) <= now
 
 
 def _word_for_word(note: Note, snapshot: Snapshot) -> bool:
@@ -136,6 +140,7 @@ def _replaced(
     said = np.array([[told[one][topic] for topic in TOPICS] for one in ids])
     same = np.minimum(said[:, None], said[None, :]).sum(axis=2) >= SHARED
     later = times[None, :] - times[:, None] >= APART
+    later &= np.array([_begun(known[one], snapshot.now) for one in ids])
     return {ids[row] for row in np.flatnonzero((near & same & later).any(axis=1))}
 
 

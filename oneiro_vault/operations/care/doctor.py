@@ -55,6 +55,11 @@ FAULTS: Final = (
     ),
 )  # fmt: skip
 """SQLite: the WAL-reset bug, published with 3.51.3. The others were measured."""
+_BUSY: Final = (
+    "The machine was busy. A capture comes with the next one of its conversation; a conversation "
+    "gets its orientation after `/clear`. A larger `owner.idle` (seconds) keeps an owner ready, "
+    "which answers sooner."
+)
 _PICTURES = {
     "attachment-damaged": "`git log -- PATH` shows its versions; `git restore PATH` brings back "
     "the last one.",
@@ -180,6 +185,10 @@ def _findings(
         (_problem("captures", level, text, hint), None)
         for level, text, hint in store_captures.problems(house)
     ]
+    late = prompt_counts.told(prompt_counts.late(str(house.vault.folder)))
+    if late:
+        said = f"hooks had no time left in the last seven days: {late}"
+        found.append((_problem("hooks", "info", said, _BUSY), None))
     return found
 
 

@@ -290,7 +290,8 @@ def _key(place: str) -> str | None:
 
 
 _FILE: Final = "last-dream.json"
-"""`ended` and `did` of the last run, `answered` of the last in which somebody judged (RFC 3339)."""
+"""`ended`, `did` and why something was `unasked` of the last run, `answered` of the last in which
+somebody judged (RFC 3339)."""
 _RULES: Final = ("", "offline", "none")
 
 
@@ -304,6 +305,7 @@ def standing(settings: Settings, dreams: Dreams, captures: int) -> answers.Dream
         "questions": len(deferred.waiting(folder(dreams))),
         "ended": known.get("ended"),
         "did": known.get("did", []),
+        "unasked": known.get("unasked", []),
         "answered": known.get("answered"),
     }
 
@@ -314,6 +316,8 @@ def note(dreams: Dreams, rows: Sequence[answers.Run], ended: str) -> None:
         row["judge"] for row in rows if row["calls"]
     }
     known = dreams.noted(_FILE) | {"ended": ended, "did": [row["title"] for row in rows]}
+    why = [one["problem"] for row in rows for one in row["unasked"]]
+    known["unasked"] = list(dict.fromkeys(why))
     if judges - {*_RULES, "auto"}:
         known["answered"] = ended
     with suppress(DiskProblem):

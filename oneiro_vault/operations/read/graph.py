@@ -19,12 +19,12 @@ from oneiro_vault.core.markdown.taxonomy import inverse
 from oneiro_vault.core.memory import captured
 from oneiro_vault.core.text.query import spellings
 from oneiro_vault.core.time import date_ranges as dates
-from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, shown
+from oneiro_vault.errors import InvalidInput, NotFound, shown
 from oneiro_vault.index.base import Node, Row
 from oneiro_vault.index.keyword.edge_rows import UNTYPED, StatedBy
 from oneiro_vault.operations.history import as_of_view
 from oneiro_vault.operations.read.readable import served
-from oneiro_vault.operations.read.recall_show import REPORT, check_text, many, opened
+from oneiro_vault.operations.read.recall_show import REPORT, check_text, many, meant, opened
 from oneiro_vault.operations.runtime import House, View
 from oneiro_vault.recall import graph_layout
 from oneiro_vault.recall.graph_layout import Pairs, Places, Points, components
@@ -33,7 +33,6 @@ from oneiro_vault.recall.request import EVER, LIVE
 
 DEEPEST: Final = 6
 MOST: Final = 2_000
-_CHOICES: Final = 8
 _WORDS: Final = 600
 """Characters of raw words that are shown."""
 
@@ -78,20 +77,13 @@ def graph(
 
 
 def _one(view: View, found: Graph, name: str) -> Ref:
-    meant = found.meant(name)
-    if not meant:
+    ref = meant(view, found, name)
+    if ref is None:
         raise NotFound(
             f"nothing here is about {shown(name)}",
             hint="Give it as the notes write it, or an id; `oneiro recall` finds notes by meaning.",
         )
-    if len(meant) > 1:
-        rows = view.index.rows([ref for ref in meant if isinstance(ref, int)])
-        which = "; ".join(f"{row.title} ({row.handle})" for row in [*rows.values()][:_CHOICES])
-        raise AmbiguousId(
-            f"{shown(name)} may mean {len(meant)} different ones: {which}",
-            hint="Give the id, or a name that only one of them has.",
-        )
-    return meant[0]
+    return ref
 
 
 def _way(

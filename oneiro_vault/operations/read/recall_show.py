@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -17,9 +18,18 @@ from oneiro_vault.core.frontmatter.salvage import BROKEN, salvage
 from oneiro_vault.core.memory import Memory, parse
 from oneiro_vault.core.text.language import NAMES
 from oneiro_vault.core.time import date_ranges as dates
-from oneiro_vault.errors import DiskProblem, GitProblem, InvalidInput, RepositoryBusy, shown
+from oneiro_vault.errors import (
+    AmbiguousId,
+    DiskProblem,
+    GitProblem,
+    InvalidInput,
+    NotFound,
+    RepositoryBusy,
+    shown,
+)
 from oneiro_vault.index.base import Filters, Row
 from oneiro_vault.index.embed.models import MULTILINGUAL
+from oneiro_vault.index.keyword.edge_rows import StatedBy
 from oneiro_vault.operations.care import synchronize
 from oneiro_vault.operations.dream import run_lease
 from oneiro_vault.operations.history import as_of_view
@@ -29,11 +39,14 @@ from oneiro_vault.operations.remember import drafts, images
 from oneiro_vault.operations.remember.store_captures import waiting
 from oneiro_vault.operations.runtime import House, View
 from oneiro_vault.recall import result_lines
-from oneiro_vault.recall.request import Asked, Found
+from oneiro_vault.recall.graph_walk import Graph, Ref
+from oneiro_vault.recall.request import LIVE, Asked, Found
 from oneiro_vault.recall.search import Search
 from oneiro_vault.settings.definitions import in_force
 from oneiro_vault.vault.history.commit_log import Entry
 
+_CHOICES: Final = 8
+"""Memories that a name may mean, of which so many are named."""
 REPORT: Final = "dream"
 """The type of reports."""
 HIGHEST: Final = 99
@@ -184,10 +197,11 @@ def show(
     house: House, id: str, why: bool = False, as_of: str | None = None, passive: bool = False
 ) -> answers.Shown:
     """One memory in full, or as it was at a moment (a date, or a commit); with `why`, also how it
-    is indexed now. `passive`: a look through the vault, which is no use of it."""
+    is indexed now. `passive`: a look through the vault, which is no use of it. `id` may be a name
+    or a title that only one memory has."""
     if as_of is not None:
         return _as_it_was(house, id, as_of)
-    row = house.indexing.resolve(id)
+    row = _row(house, id)
     data, known, notice = served(house.indexing, row)
     if row.id and not passive:
         with suppress(DiskProblem):  # a full or read-only disk must not hide a memory
@@ -197,6 +211,40 @@ def show(
     if why:
         answer["why"] = house.index.explain(row.path)
     return answer
+
+
+def _row(house: House, given: str) -> Row:
+    try:
+        return house.indexing.resolve(given)
+    except (InvalidInput, NotFound):
+        if not isinstance(given, str) or not given.strip():
+            raise
+        check_text(given)
+        with opened(house, None) as view:
+            speaking = StatedBy(LIVE, dates.iso(view.known.now))
+            ref = meant(view, Graph(view.index, speaking, house.uses.forgotten()), given)
+            if ref is None:
+                raise
+            if isinstance(ref, int):
+                return view.index.rows([ref])[ref]
+        raise NotFound(
+            f"no memory is called {shown(given)}, but some name it",
+            hint=f"`oneiro graph {shlex.quote(given.strip())}` shows them.",
+        ) from None
+
+
+def meant(view: View, found: Graph, name: str) -> Ref | None:
+    """What a name means, None where the vault has never heard of it. Raises AmbiguousId where
+    several have it."""
+    refs = found.meant(name)
+    if len(refs) > 1:
+        rows = view.index.rows([ref for ref in refs if isinstance(ref, int)])
+        which = "; ".join(f"{row.title} ({row.handle})" for row in [*rows.values()][:_CHOICES])
+        raise AmbiguousId(
+            f"{shown(name)} may mean {len(refs)} different ones: {which}",
+            hint="Give the id, or a name that only one of them has.",
+        )
+    return refs[0] if refs else None
 
 
 def _as_it_was(house: House, ident: str, as_of: str) -> answers.Shown:
@@ -410,6 +458,7 @@ def status(house: House) -> answers.Status:
         "captures": len(waiting(house)),
         "dreams": choose_judge.standing(house.settings, house.dreams, len(waiting(house))),
         "prompts": prompt_counts.today(str(house.vault.folder)),
+        "late": prompt_counts.late(str(house.vault.folder)),
         "sync": synchronize.standing(house),
         "dreaming": run_lease.holder(house.vault, house.settings),
     }

@@ -10,7 +10,7 @@ from oneiro_vault import answers
 from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.markdown.taxonomy import prose
-from oneiro_vault.core.memory import captured
+from oneiro_vault.core.memory import captured, profile
 from oneiro_vault.core.text import corrections
 from oneiro_vault.core.text.claims import split_sentences
 from oneiro_vault.core.text.equality import says_all
@@ -165,7 +165,8 @@ def corrected(house: House, text: str, progress: Progress) -> Row:
     filters = Filters(type=LASTS, status="active")
     asked = Asked(text, _CANDIDATES, filters, captures=False, alike=True)
     search = Search(house.index, house.uses.remembered(), house.weights)
-    rows = [one.row for one in search.run(asked, vector) if not captured(one.row)]
+    found = (one.row for one in search.run(asked, vector))
+    rows = [row for row in found if not captured(row) and not profile(row)]
     bodies = house.index.bodies([row.key for row in rows])
     said = [row for row in rows if corrections.corrects(text, bodies.get(row.key, "").strip())]
     if len(said) == 1:

@@ -145,6 +145,7 @@ def collect(house: House) -> answers.Collected:
     state = str(house.vault.folder)
     folder, now = spool.folder_of(state), house.clock()
     house.vectors.attend()
+    spool.rescue(folder, now)
     _pick_up_abandoned(state, folder, now)
     stored = 0
     for path in spool.entries(folder):
@@ -170,9 +171,11 @@ def _pick_up_abandoned(state: str, folder: str, now: float) -> None:
 
 def left(house: House) -> bool:
     """Is anything in the spool? Cheap: asked every second."""
-    return not house.settings.wrong and bool(
-        spool.entries(spool.folder_of(str(house.vault.folder)))
-    )
+    if house.settings.wrong:
+        return False
+    folder = spool.folder_of(str(house.vault.folder))
+    spool.rescue(folder, house.clock())
+    return bool(spool.entries(folder))
 
 
 def _picked_up(house: House, path: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
@@ -10,6 +11,7 @@ from oneiro_vault import answers
 from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import yaml_block
+from oneiro_vault.core.time.relative_dates import begins
 from oneiro_vault.errors import InvalidInput, OneiroError, StaleMemory
 from oneiro_vault.errors import shown as quoted
 from oneiro_vault.index.base import Row
@@ -225,11 +227,15 @@ def _superseding(house: House, made: Sequence[Draft]) -> list[Write]:
     for one in made:
         for row in one.replaces:
             data, known = house.indexing.load(row)
+            since = one.says("valid_from")
             changes: dict[str, object | None] = {
                 "status": "superseded",
                 "superseded_by": one.id,
-                "valid_until": known.valid_until or one.says("valid_from") or one.says("created"),
+                "valid_until": known.valid_until or since or one.says("created"),
             }
+            if (memories.epoch(since) or 0.0) > house.clock():
+                # announced: until then it holds; `consolidate.begun` retires it on that day
+                changes = {"valid_until": changes["valid_until"]}
             content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), changes))
             found[row.path] = Write(row.path, content, sha256(data).hexdigest())
     return list(found.values())
@@ -246,9 +252,14 @@ def correct(
     """Store what holds now and replace what it corrects, in one commit; the old words stay. What
     the old memory says besides stands in one of its own from then on (`kept`). Without an `id` the
     one memory that says the same of the same subject is found. Raises AmbiguousId when several may
-    be meant, NotFound when none is."""
+    be meant, NotFound when none is. What begins on a day to come, by `valid_from` or by its own
+    words, leaves the other in force until then."""
     body = body_of(text, house.settings["notes.indexed_bytes"])
     house.indexing.converge()
+    if valid_from is None and (
+        day := begins(body, datetime.fromtimestamp(house.clock()).astimezone().date())
+    ):
+        valid_from = day.isoformat()
     row = house.indexing.resolve(id) if id else corrected(house, body.strip(), progress)
     item = {"text": text, "type": row.type, "replaces": row.handle, "valid_from": valid_from}
     same = {name: value for name in ("kind", "project") if (value := getattr(row, name))}

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from oneiro_vault.core.time.relative_dates import beside
+from oneiro_vault.core.time.relative_dates import begins, beside
 
 SAID = date(2026, 3, 5)
 """A Thursday."""
@@ -51,3 +51,89 @@ SAID = date(2026, 3, 5)
 )
 def test_absolute_days_stand_beside_relative_ones(text: str, dated: str) -> None:
     assert beside(text, SAID) == dated
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mittagstisch gibt es nur mittwoch bis freitag.",
+        "montag bis freitag ist auf",
+        "Wir haben von Dienstag bis Sonntag offen.",
+        "we open only wednesday until friday",
+        "I work from Monday to Thursday.",
+        "She is there from tuesday 9 am till friday 5 pm.",
+        "The pool is closed on Mondays.",
+        "The library is closed on Monday.",
+        "Am Montag haben wir zu.",
+        "Am Dienstag ist bei uns Ruhetag.",
+        "I always swim on Thursday.",
+        "Die Lieferung kommt immer am Donnerstag.",
+        "We meet every week on Friday.",
+        "Jede zweite Woche am Freitag koche ich.",
+        "I see the physio on Wednesday mornings.",
+        "Am Mittwoch abends probt der Chor.",
+        "Twice a month on Friday there is a market.",
+        "We usually go to Spain in May.",
+    ],
+)
+def test_what_recurs_has_no_day(text: str) -> None:
+    assert beside(text, SAID) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "dated"),
+    [
+        ("We are open until Friday.", "We are open until Friday [2026-03-06]."),
+        ("From Monday we are always open.", "From Monday [2026-03-09] we are always open."),
+        (
+            "Ab Mai machen wir immer Mittagstisch.",
+            "Ab Mai [2026-05] machen wir immer Mittagstisch.",
+        ),
+        (
+            "From next Monday until Friday I am away.",
+            "From next Monday [2026-03-09] until Friday I am away.",
+        ),
+        (
+            "I always forget, so remind me on Monday.",
+            "I always forget, so remind me on Monday [2026-03-09].",
+        ),
+        (
+            "Each of you brings a dish on Friday.",
+            "Each of you brings a dish on Friday [2026-03-06].",
+        ),
+        ("The shop will be closed on Friday.", "The shop will be closed on Friday [2026-03-06]."),
+        (
+            "The market is always good next Friday.",
+            "The market is always good next Friday [2026-03-06].",
+        ),
+    ],
+)
+def test_what_does_not_recur_has_one(text: str, dated: str) -> None:
+    assert beside(text, SAID) == dated
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("priti takes over from 4 january", "2027-01-04"),
+        ("Our base is Barncoose from Monday 30 November.", "2026-11-30"),
+        ("Our base is Barncoose from the 30th.", "2026-11-30"),
+        ("Our base is Barncoose from 30 November 2026.", "2026-11-30"),
+        ("From next Monday I work in Graz.", "2026-11-30"),
+        ("We meet at nine from tomorrow.", "2026-11-27"),
+        ("Starting on 1 December the rent is 900.", "2026-12-01"),
+        ("neue küchenchefin wird dana ab 1. februar", "2027-02-01"),
+        ("ab märz machen wir einen mittagstisch", "2027-03-01"),
+        ("Das Menü kostet 58 Euro ab dem 15.", "2026-12-15"),
+        ("Ab 2027-04-01 gilt der neue Tarif.", "2027-04-01"),
+        ("The exam is on 4 January.", None),
+        ("I stay until 4 January.", None),
+        ("A letter from Monika came on 4 December.", None),
+        ("From 4 January Priti leads, from 8 March Ana.", None),
+        ("I have lived here from 3 May 2020.", None),
+        ("I come from Ghent.", None),
+    ],
+)
+def test_the_day_from_which_it_holds(text: str, day: str | None) -> None:
+    found = begins(text, date(2026, 11, 26))
+    assert (found and found.isoformat()) == day

@@ -8,6 +8,7 @@ from typing import Any
 from oneiro_vault.app import App
 from oneiro_vault.settings.definitions import Settings
 from tests.operations.dream.support import OTHERS, SETTINGS, TWINS, dream, fill, judged
+from tests.operations.dream.test_numbers import PAIRS
 
 
 def standing(app: App) -> dict[str, Any]:
@@ -59,3 +60,13 @@ def test_a_judge_that_answers_is_noted_and_a_dry_run_is_none(root: Path) -> None
         assert standing(app)["ended"] is None
         dream(app)
         assert standing(app)["answered"] is not None
+
+
+def test_why_questions_were_not_asked(root: Path) -> None:
+    with App.open(root, Settings(SETTINGS | {"dreams.calls": 2})) as app:
+        fill(app, *PAIRS, *OTHERS)
+        judged(app)
+        dream(app)
+        found = standing(app)
+    assert "not asked" in found["did"][0]
+    assert "ceiling" in found["unasked"][0]

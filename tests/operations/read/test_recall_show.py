@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App, init_vault, open_vault
-from oneiro_vault.errors import InvalidInput
+from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound
 from oneiro_vault.index.base import LOADING
 from oneiro_vault.index.embed.embedders import HashEmbedder
 from oneiro_vault.operations.read import recall_show
@@ -403,3 +403,20 @@ def test_it_names_the_language_and_what_to_type(tmp_path: Path) -> None:
     with filled(tmp_path / "w", "hash", 6, 2) as app:
         assert app.call("status")["language"] is None
         assert not [one for one in app.call("doctor")["problems"] if one["code"] == "language"]
+
+
+def test_a_memory_is_shown_by_a_name_that_only_one_has(call: Call) -> None:
+    lanyon = stored(call, "Supervises the course.", type="entity", title="Dr Lanyon", aliases=["L"])
+    boat = stored(call, "She lies in Bergen.", title="Petrel")
+    stored(call, "Priti covers the round.", about=["Priti"])
+    for name, meant in (("dr lanyon", lanyon), ("L", lanyon), ("Petrel", boat), (boat[:5], boat)):
+        assert call("show", id=name)["id"] == meant
+    for title in ("Ana Kos", "Ana Ruiz"):
+        stored(call, f"{title} sings.", type="entity", title=title)
+    with pytest.raises(AmbiguousId, match="2 different ones: Ana Kos"):
+        call("show", id="Ana")
+    with pytest.raises(NotFound, match="some name it") as named:
+        call("show", id="Priti")
+    assert "oneiro graph Priti" in named.value.hint
+    with pytest.raises(InvalidInput, match="is not an id"):
+        call("show", id="no such thing")

@@ -21,7 +21,7 @@ CHANGES = [
     ("Ana prefers releases on Fridays.", "Ana prefers releases on Thursdays now.", "on which day does Ana prefer releases?"),
     ("The office is in the Lindengasse.", "The office has moved to the Burggasse.", "where is the office?"),
     ("Tom's piano lesson is on Mondays at five.", "Tom's piano lesson is on Wednesdays at half past four.", "when is Tom's piano lesson?"),
-    ("The rent of the workshop is 840 euros.", "The rent of the workshop is 910 euros from January on.", "what is the rent of the workshop?"),
+    ("The rent of the workshop is 840 euros.", "The rent of the workshop is 910 euros since January.", "what is the rent of the workshop?"),
     ("Our dentist is Dr. Huber.", "Our dentist is Dr. Maier now, Huber has retired.", "who is our dentist?"),
     ("The API rate limit is 100 requests a minute.", "The API rate limit is 250 requests a minute.", "what is the API rate limit?"),
     ("Grandma lives with Aunt Rosa.", "Grandma lives in the home in Melk since the fall.", "where does Grandma live?"),
@@ -149,3 +149,49 @@ def test_in_doubt_it_asks(call: Call) -> None:
         call("correct", text="The meeting room seats sixteen people at one table.")
     with pytest.raises(NotFound, match="nothing here says something of that"):
         call("correct", text="Walnuts grow in Georgia.")
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("given", [{}, {"valid_from": "2026-08-01"}])
+def test_what_begins_later_replaces_on_its_day(
+    lived: App, clock: Clock, given: dict[str, str]
+) -> None:
+    def call(op: str, **params: Any) -> dict[str, Any]:
+        return lived.call(op, params)
+
+    old = stored(call, "Our base is Camborne.")
+    call("embed")
+    clock.now = JUNE
+    done = call("correct", text="Our base is Barncoose from 1 August.", id=old, **given)
+    assert done["replaced"]["id"] == old
+    new, was = call("show", id=done["id"])["meta"], call("show", id=old)["meta"]
+    assert new["valid_from"].startswith("2026-08-01")
+    assert was["valid_until"].startswith("2026-08-01")
+    assert "superseded_by" not in was
+    call("embed")
+    first, second = call("recall", query="where is our base?")["results"][:2]
+    assert [first["id"], second["id"]] == [old, done["id"]]
+    assert second["valid"]["now"] == "ahead"
+    clock.now = JUNE + 90 * 86_400
+    assert call("recall", query="where is our base?")["results"][0]["id"] == done["id"]
+
+
+@pytest.mark.model
+def test_a_profile_is_never_what_a_text_corrects(lived: App) -> None:
+    """It quotes what is, and stands first by its words."""
+
+    def call(op: str, **params: Any) -> dict[str, Any]:
+        return lived.call(op, params)
+
+    folder = lived.house.root / "entities"
+    folder.mkdir()
+    (folder / "furosemide.md").write_text(
+        "---\nid: 0123456789ab\ntype: entity\ntitle: furosemide\nsource: dream\ntrust: model\n"
+        "created: 2026-04-01T08:00:00+00:00\n---\nDad takes furosemide 40 mg.\n"
+    )
+    old = stored(call, "Dad takes furosemide 40 mg for his heart.")
+    for text in ("The boat lies in Bergen harbour.", "Ana sings tenor."):
+        stored(call, text)
+    call("embed")
+    done = call("correct", text="Dad takes furosemide 60 mg now, no longer 40.")
+    assert done["replaced"]["id"] == old
