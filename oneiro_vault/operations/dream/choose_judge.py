@@ -9,16 +9,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from oneiro_vault import answers
 from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, SettingsError, shown
 from oneiro_vault.judges import command as programs
 from oneiro_vault.judges import deferred
 from oneiro_vault.judges.base import Judge, Patience
-from oneiro_vault.judges.budget import Budgeted, Ceilings
+from oneiro_vault.judges.budget import Budgeted, Ceilings, Spent
 from oneiro_vault.judges.command import CommandJudge
-from oneiro_vault.judges.deferred import ChainJudge, DeferredJudge, Nobody, SamplingJudge
+from oneiro_vault.judges.deferred import NAME, ChainJudge, DeferredJudge, Nobody, SamplingJudge
 from oneiro_vault.operations.remember.store_captures import waiting
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.settings.definitions import JUDGES, Settings
@@ -33,6 +33,10 @@ _TITLES: Final = {
     "none": "nobody",
 }
 _KEPT: Final = "Nothing was asked and nothing was changed."
+_NO_MODEL: Final = ("offline", DeferredJudge.name, Nobody.name)
+_TODAY: Final = "asked.json"
+"""The `day` and what was `_COUNTED` on it."""
+_COUNTED: Final = ("calls", "tokens_in", "tokens_out", "cost", "estimated")
 
 
 def folder(house: House) -> Path:
@@ -166,8 +170,16 @@ def judge(house: House, name: str | None, calls: int | None = None) -> Budgeted:
     """The judge called `name`, else the one in the settings, within the ceilings of one run
     (`calls`: of all its runs). Where `auto` asks a model that cannot be reached, the rules
     answer."""
-    wanted = name or house.settings["dreams.judge"]
-    made = house.judges(wanted) if house.judges is not None else None
+    wanted, s = name or house.settings["dreams.judge"], house.settings
+    patience = Patience(house.cancel.is_set, s["dreams.minutes"])
+    asks = house.judges is None and wanted == "auto" and calls is None
+    found = _within(house, wanted, patience, calls)
+    found.fallback = _offline() if asks and choice(s, os.environ).ready else None
+    return found
+
+
+def _within(house: House, name: str, patience: Patience, calls: int | None = None) -> Budgeted:
+    made = house.judges(name) if house.judges is not None else None
     s = house.settings
     price_in, price_out = _prices(s) or (0.0, 0.0)
     ceilings = Ceilings(
@@ -178,14 +190,39 @@ def judge(house: House, name: str | None, calls: int | None = None) -> Budgeted:
         price_in=price_in,
         price_out=price_out,
     )
-    patience = Patience(house.cancel.is_set, s["dreams.minutes"])
-    asks = made is None and wanted == "auto" and calls is None and choice(s, os.environ).ready
-    return Budgeted(
-        made or _made(wanted, house, patience),
-        ceilings,
-        patience,
-        fallback=_offline() if asks else None,
-    )
+    return Budgeted(made or _made(name, house, patience), ceilings, patience)
+
+
+def model(house: House, seconds: float) -> Budgeted:
+    """A model that answers a question at once, for `seconds`, within the ceilings of one run, which
+    all that is asked so on one day makes up. Raises InvalidInput where there is none: rules choose
+    nothing, and nobody waits for who answers later."""
+    name = str(house.settings["dreams.judge"])
+    found = choice(house.settings, os.environ)
+    if house.judges is None:
+        name = found.name
+        if name == NAME and house.sample is not None:
+            name = SamplingJudge.name
+    if name in _NO_MODEL or (name == NAME and house.judges is None):
+        said = "neither dreams.model nor dreams.command is set"
+        raise InvalidInput(found.problem or (said if name == NAME else f"dreams.judge is {name}"))
+    made = _within(house, name, Patience(minutes=seconds / 60))
+    made.begin()
+    today = house.noted(_TODAY)
+    if today.get("day") == house.now()[:10]:
+        made.spent = Spent(**{one: _number(today.get(one)) for one in _COUNTED})
+    return made
+
+
+def asked(house: House, spent: Spent) -> None:
+    """Keep what a `model` has used today."""
+    counts = {one: getattr(spent, one) for one in _COUNTED}
+    with suppress(DiskProblem):
+        house.note(_TODAY, {"day": house.now()[:10]} | counts, "what a model was asked")
+
+
+def _number(value: object) -> Any:
+    return value if isinstance(value, int | float) and value > 0 else 0
 
 
 def _made(name: str, house: House, patience: Patience) -> Judge:
