@@ -179,7 +179,7 @@ def context_(
     prompt: tuple[str, ...],
     budget: int | None,
     project: str | None,
-    **how: bool,
+    **how: Any,
 ) -> Output:
     """All that bears on a prompt, as a model is given it: what every session needs, rules that
     apply, whom it names, procedures, what is known, what happened."""
