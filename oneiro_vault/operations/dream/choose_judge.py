@@ -208,21 +208,25 @@ def model(house: House, seconds: float) -> Budgeted:
         raise InvalidInput(found.problem or (said if name == NAME else f"dreams.judge is {name}"))
     made = _within(house, name, Patience(minutes=seconds / 60))
     made.begin()
-    today = house.noted(_TODAY)
-    if today.get("day") == house.now()[:10]:
-        made.spent = Spent(**{one: _number(today.get(one)) for one in _COUNTED})
+    made.spent = Spent(**_today(house))
     return made
 
 
-def asked(house: House, spent: Spent) -> None:
-    """Keep what a `model` has used today."""
-    counts = {one: getattr(spent, one) for one in _COUNTED}
+def asked(house: House, before: Spent, spent: Spent) -> None:
+    """Keep what a `model` was asked between two moments."""
+    counts = {
+        one: number + getattr(spent, one) - getattr(before, one)
+        for one, number in _today(house).items()
+    }
     with suppress(DiskProblem):
         house.note(_TODAY, {"day": house.now()[:10]} | counts, "what a model was asked")
 
 
-def _number(value: object) -> Any:
-    return value if isinstance(value, int | float) and value > 0 else 0
+def _today(house: House) -> dict[str, Any]:
+    found = house.noted(_TODAY)
+    known = found if found.get("day") == house.now()[:10] else {}
+    numbers = {one: known.get(one) for one in _COUNTED}
+    return {one: n if isinstance(n, int | float) and n > 0 else 0 for one, n in numbers.items()}
 
 
 def _made(name: str, house: House, patience: Patience) -> Judge:

@@ -25,7 +25,7 @@ from oneiro_vault.operations.read import orient
 from oneiro_vault.operations.read.recall_show import check_text
 from oneiro_vault.operations.runtime import House, quiet
 from oneiro_vault.recall import explore, sections
-from oneiro_vault.recall.explore import Explored, NextStep
+from oneiro_vault.recall.explore import Explored, Exploring, NextStep
 from oneiro_vault.recall.gather import Gather, Gathered, Step
 from oneiro_vault.recall.sections import Piece
 
@@ -56,9 +56,7 @@ def context(
     embedding model; `with_model`: the judge's model chooses, which costs time and money; `trace`:
     the steps that led to it."""
     check_text(prompt, project)
-    tokens = house.settings["context.tokens"] if tokens is None else tokens
-    if tokens < 0:
-        raise InvalidInput(f"tokens must be a whole number, 0 or more, not {shown(tokens)}")
+    tokens = _budget(house.settings["context.tokens"] if tokens is None else tokens)
     behind = house.converge()
     query = prompt[:_LONGEST]
     vector, degraded = house.query_vector(query, wait=not fast, progress=progress)
@@ -77,10 +75,7 @@ def context(
         "text": text,
         "intents": _clear(intents),
         "sections": _listed(kept),
-        "ambiguous": {
-            name: [{"id": row.handle, "title": row.title} for row in rows]
-            for name, rows in found.ambiguous.items()
-        },
+        "ambiguous": _ambiguous(found),
         "tokens": at_most(text),
         "degraded": degraded,
         "behind": behind,
@@ -90,6 +85,19 @@ def context(
     if trace:
         answer["trace"] = [_traced(one) for one in (*found.steps, *(asked.steps if asked else ()))]
     return answer
+
+
+def _budget(tokens: int) -> int:
+    if tokens < 0:
+        raise InvalidInput(f"tokens must be a whole number, 0 or more, not {shown(tokens)}")
+    return tokens
+
+
+def _ambiguous(found: Gathered) -> dict[str, list[answers.Titled]]:
+    return {
+        name: [{"id": row.handle, "title": row.title} for row in rows]
+        for name, rows in found.ambiguous.items()
+    }
 
 
 def _rules(kept: Sequence[Piece]) -> list[Piece]:
@@ -133,27 +141,34 @@ class _Asked:
             why = f"no model is there: {error}; the fixed plan answered"
             self.told = _use(None, Spent(), Spent(), why)
             return None
-        before, why = replace(judge.spent), ""
-        loop = explore.explore(work.query, work.tools(), plan)
+        before = replace(judge.spent)
         with closing(judge):
             try:
-                question = next(loop)
-                while True:
-                    self.progress("asking the model", len(self.steps), explore.STEPS)
-                    step, why = self._said(judge, question, before)
-                    question = loop.send(step)
-            except StopIteration as end:
-                seen: Explored = end.value
+                seen, why = self._heard(judge, explore.explore(work.query, work.tools(), plan))
+            except OneiroError as error:  # the index is made anew meanwhile
+                seen, why = None, str(error)
             finally:
-                choose_judge.asked(self.house, judge.spent)
+                choose_judge.asked(self.house, before, judge.spent)
+        left = f"{why}; the fixed plan filled the rest" if why else ""
+        self.told = _use(judge.name, before, judge.spent, left)
+        return seen
+
+    def _heard(self, judge: Budgeted, loop: Exploring) -> tuple[Explored, str]:
+        """What came of a loop, and why it ended before the model had enough."""
+        before, why = replace(judge.spent), ""
+        try:
+            question = next(loop)
+            while True:
+                self.progress("asking the model", len(self.steps), explore.STEPS)
+                step, why = self._said(judge, question, before)
+                question = loop.send(step)
+        except StopIteration as end:
+            seen: Explored = end.value
         self.steps = [
             replace(own, tool=step.tool, asked=step.asked, found=step.found)
             for own, step in zip(self.steps, seen.steps, strict=False)
         ] + self.steps[len(seen.steps) :]
-        why = why or seen.problem
-        left = f"{why}; the fixed plan filled the rest" if why else ""
-        self.told = _use(judge.name, before, judge.spent, left)
-        return seen
+        return seen, why or seen.problem
 
     def _said(
         self, judge: Budgeted, question: Question, before: Spent
@@ -217,9 +232,7 @@ def inject(
     What is in the conversation already stays out: memories of that `session`, and those whose ids
     are `known`. So do captures: a prompt would get its own earlier wording back.
     """
-    tokens = house.settings["inject.tokens"] if tokens is None else tokens
-    if tokens < 0:
-        raise InvalidInput(f"tokens must be a whole number, 0 or more, not {shown(tokens)}")
+    tokens = _budget(house.settings["inject.tokens"] if tokens is None else tokens)
     house.attend()
     query = prompt[:_LONGEST]
     if not tokens or not analyse(query).words:
