@@ -138,9 +138,9 @@ def test_a_model_has_the_vaults_own_model_choose(app: App, era: str) -> None:
         tool = "enough" if question.ids else "search_facts"
         return step | {"tool": tool, "matters": list(question.ids)}
 
-    def talking(script: Script | None) -> None:
-        judge = ScriptedJudge(script) if script else None
-        app.house.judges = judge and (lambda _name: judge)
+    def talking(script: Script) -> None:
+        judge = ScriptedJudge(script)
+        app.house.judges = lambda _name: judge
 
     async def talk() -> None:
         async with connected(server_over(app, sets=["graph"]), era) as found:
@@ -153,7 +153,7 @@ def test_a_model_has_the_vaults_own_model_choose(app: App, era: str) -> None:
             rules = await found.said("context", **given, with_model=True)
             assert rules.endswith("could not be used; the fixed plan filled the rest.")
             assert "PIRATE" not in chosen + rules
-            talking(None)
+            app.house.judges = None
             beside = await found.client.get_prompt("context", given | {"with_model": "true"})
             assert "Note: no model is there" in str(beside.messages[0].content)
 
