@@ -188,7 +188,10 @@ def context_(
     text = safe(found["text"]) or "nothing bears on it"
     steps = [_traced(step) for step in found.get("trace", ())]
     told = [text, "", *steps] if steps else [text]
-    notes = [render.gaps(found), *map(render.model_use, filter(None, [found.get("model")]))]
+    notes = [render.gaps(found)]
+    if "model" in found:
+        more = found["model"]["problem"] and found["model"]["calls"] and not steps
+        notes += [render.model_use(found["model"]), "--trace shows what was wrong." if more else ""]
     return Output("\n".join(told), found, "\n".join(filter(None, notes)))
 
 

@@ -65,7 +65,7 @@ def context(
     found = work.gathered(lambda _: True, intents)
     room = tokens - sections.overhead(PREFACE, True, at_most)
     kept = work.fitted(found, room)
-    asked = _Asked(house, progress) if with_model and query.strip() else None
+    asked = _Asked(house, progress) if with_model and query.strip() and room > 0 else None
     if asked is not None and (seen := asked.explored(work, found)) is not None:
         chosen = replace(found, candidates=explore.merged(seen, found))
         kept = work.fitted(chosen, room, _rules(kept))

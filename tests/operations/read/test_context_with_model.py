@@ -295,5 +295,6 @@ def test_nothing_asks_one_unasked(app: App, ids: dict[str, str]) -> None:
     app.call("inject", {"prompt": PROMPT})
     app.call("context", {"prompt": PROMPT})
     app.call("context", {"prompt": "  ", "with_model": True})
+    app.call("context", {"prompt": PROMPT, "with_model": True, "tokens": 0})
     assert judge.asked == []
     assert "with_model" not in OPS["inject"].parameters
