@@ -628,17 +628,36 @@ class Injected(Answer):
 
 
 class TraceStep(TypedDict):
-    """A step that led to a context: what was asked, what was found (ids), milliseconds."""
+    """A step that led to a context: what was asked, what was found (ids), milliseconds. Where a
+    model was asked: its tokens and their cost, and what was wrong with its answer. What it asked
+    and said is its own, and for people only."""
 
     tool: str
     asked: str
     found: list[str]
     ms: float
+    tokens: NotRequired[int]
+    cost: NotRequired[float]
+    problem: NotRequired[str]
+
+
+class ModelUse(TypedDict):
+    """What a model had to do with a context: who (None: none is there), questions, tokens (of
+    `estimated` answers a guess), what they cost; `problem`: why the fixed plan filled the rest, ""
+    where the model chose all."""
+
+    judge: str | None
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    estimated: int
+    cost: float
+    problem: str
 
 
 class Assembled(Answer):
     """`context`: `text` as a model is given it, at most `tokens` of it; what the prompt is for;
-    section -> ids in it; names that several have."""
+    section -> ids in it; names that several have; `model`, where one was to choose."""
 
     text: str
     intents: list[str]
@@ -646,6 +665,7 @@ class Assembled(Answer):
     ambiguous: dict[str, list[Titled]]
     tokens: int
     behind: int
+    model: NotRequired[ModelUse]
     trace: NotRequired[list[TraceStep]]
 
 

@@ -162,6 +162,7 @@ class Operations:
         project: str | None = None,
         fast: bool = False,
         trace: bool = False,
+        with_model: bool = False,
         progress: Progress | None = None,
     ) -> answers.Assembled: ...
     def inject(
@@ -481,6 +482,7 @@ class AsyncCalls:
         project: str | None = None,
         fast: bool = False,
         trace: bool = False,
+        with_model: bool = False,
         progress: Progress | None = None,
     ) -> answers.Assembled: ...
     async def inject(

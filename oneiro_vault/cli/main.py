@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-_AT_HOME = frozenset({"-", "--help", "--version", "--ack", "--from-jsonl", "--image"})
-"""Words that need the caller's own terminal, input or process."""
+_AT_HOME = frozenset(
+    {"-", "--help", "--version", "--ack", "--from-jsonl", "--image", "--with-model"}
+)
+"""Words that need the caller's own terminal, input or process, or take so long that it shows how
+far they are."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

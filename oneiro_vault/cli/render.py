@@ -398,6 +398,16 @@ def gaps(found: Mapping[str, Any]) -> str:
     return "\n".join(notes)
 
 
+def model_use(use: answers.ModelUse) -> str:
+    """Why the model did not choose all, and what it was asked and cost, for standard error."""
+    said = [f"{use['calls']} {'question' if use['calls'] == 1 else 'questions'}"]
+    guess = " (estimated)" if use["estimated"] else ""
+    said += [f"{use['tokens_in']:,} tokens in, {use['tokens_out']:,} out{guess}"]
+    said += [f"about {max(use['cost'], 0.0001):.4f} spent"] if use["cost"] else []
+    cost = f"{use['judge']}: {', '.join(said)}" if use["calls"] else ""
+    return "\n".join(line(one) for one in (use["problem"], cost) if one)
+
+
 def pace(state: answers.Embedding) -> str:
     """`31 a second`, of `status`'s `embedding`; empty while nothing can be said."""
     return f"{state['rate']:.0f} a second" if state["rate"] else ""

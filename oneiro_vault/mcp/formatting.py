@@ -153,6 +153,14 @@ def _question(found: answers.FlaggedRow) -> str:
     )
 
 
+def beside(found: answers.Assembled, refused: bool) -> list[str]:
+    """What bears on a request, and why no model chose it (`refused`: nobody asks one for this
+    caller)."""
+    why = "no model is asked for this caller" if refused else found.get("model", {}).get("problem")
+    text = found["text"] or NOTHING
+    return [text, f"Note: {one_line(why)}."] if why else [text]
+
+
 def less(degraded: str | None) -> list[str]:
     """Why an answer may be missing something."""
     return [f"Incomplete: {one_line(degraded)}."] if degraded else []

@@ -36,7 +36,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from oneiro_vault.answers import Json
 from oneiro_vault.api import AsyncCalls
-from oneiro_vault.core.principal import LOCAL, SCOPE, Caller
+from oneiro_vault.core.principal import ADMIN, LOCAL, SCOPE, Caller
 
 Ctx: TypeAlias = Context[Any, Any]
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -47,6 +47,8 @@ Raises OneiroError."""
 T = TypeVar("T")
 PATIENCE: Final = 15.0
 """Seconds a question waits for the model and for vectors; many clients give up after 60."""
+MODEL_PATIENCE: Final = 60.0
+"""The same of one that a model is asked about first."""
 _EVERY = 0.1
 
 
@@ -67,11 +69,13 @@ class Desk:
 
         return AsyncCalls(call)
 
-    async def by_meaning(self, ask: Callable[[bool], Awaitable[T]]) -> T:
+    async def by_meaning(
+        self, ask: Callable[[bool], Awaitable[T]], patience: float | None = None
+    ) -> T:
         """The answer by meaning, by words alone when that takes too long; `ask` is told whether to
         be fast."""
         try:
-            async with asyncio.timeout(self.patience) as ours:
+            async with asyncio.timeout(patience or self.patience) as ours:
                 return await ask(False)
         except TimeoutError:
             if not ours.expired():
@@ -101,6 +105,11 @@ def caller_of(request: object) -> Caller:
 def actor_of(ctx: Ctx) -> str:
     """Who is written into commits and `source` for what this request changes."""
     return caller_of(ctx.request_context.request).actor
+
+
+def may_ask(ctx: Ctx) -> bool:
+    """May this caller have the vault's own model asked, at the cost of whoever runs it?"""
+    return caller_of(ctx.request_context.request).may(ADMIN)
 
 
 class Reporter:

@@ -19,7 +19,7 @@ import oneiro_vault
 from oneiro_vault.core.principal import LOCAL, METHODS, ORIENT
 from oneiro_vault.errors import OneiroError, shown
 from oneiro_vault.mcp import formatting, resources
-from oneiro_vault.mcp.request_context import PATIENCE, Call, Desk, Samplers, caller_of
+from oneiro_vault.mcp.request_context import PATIENCE, Call, Ctx, Desk, Samplers, caller_of, may_ask
 from oneiro_vault.mcp.resources import Listen, Updates, asked_for
 from oneiro_vault.mcp.tools.change_tools import Changing
 from oneiro_vault.mcp.tools.recall_tools import (
@@ -55,10 +55,15 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
         description="Load what bears on a request: rules, people, procedures, what happened",
     )
     async def context(
+        ctx: Ctx,
         request: Annotated[str, Field(description="What is to be done or answered")] = "",
+        with_model: Annotated[
+            bool, Field(description="true: the vault's own model chooses, which may cost money")
+        ] = False,
     ) -> str:
-        found = await desk.silent.context(prompt=request)
-        return found["text"] or formatting.NOTHING
+        asks = with_model and may_ask(ctx)
+        found = await desk.silent.context(prompt=request, with_model=asks)
+        return "\n".join(formatting.beside(found, refused=with_model > asks))
 
     @server.prompt(
         "remember-this",

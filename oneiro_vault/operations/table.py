@@ -203,7 +203,7 @@ OPS: Final[dict[str, Op]] = {
     "blame": Op(blame.blame, reads_only=True),
     "diff": Op(diff.diff, reads_only=True),
     "export": Op("exchange.export_vault:export", reads_only=True, local=True),
-    "plots": Op("read.plots:plots", reads_only=True),
+    "plots": Op(wisdom.plots, reads_only=True),
     "stats": Op(recall_show.stats, reads_only=True),
     "settings": Op(recall_show.settings, reads_only=True),
     "status": Op(recall_show.status, reads_only=True),

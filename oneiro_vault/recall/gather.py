@@ -100,12 +100,16 @@ class Considered:
 @dataclass(frozen=True)
 class Step:
     """One step of the plan, as Octybot's tools are called: what was asked, what it found of that
-    which the prompt needs (handles), seconds it took."""
+    which the prompt needs (handles), seconds it took. Where a model chose it: all that it found,
+    what asking cost, and what was wrong with the answer."""
 
     tool: str
     asked: str
     found: tuple[str, ...]
     seconds: float
+    tokens: int = 0
+    cost: float = 0.0
+    problem: str = ""
 
 
 @dataclass
@@ -306,7 +310,7 @@ class Gather:
         rows = self._index.rows(ends.union(newest, (tie.by for tie in typed)))
         for key in people:
             others = [tie for tie in ties[key] if tie.by != key]  # its own stand in its words
-            self._known[key].lines = tuple(_line(tie, key, rows) for tie in others[:_TIES])
+            self._known[key].lines = tuple(relation_line(tie, key, rows) for tie in others[:_TIES])
             for tie in ties[key]:
                 other = tie.target if tie.source == key else tie.source
                 if isinstance(other, int) and CATEGORY.get(tie.relation) in _CLOSE:
@@ -443,7 +447,8 @@ def _titles(rows: Iterable[Row]) -> str:
     return ", ".join(row.title for row in rows)
 
 
-def _line(tie: Tie, key: int, rows: Mapping[int, Row]) -> str:
+def relation_line(tie: Tie, key: int, rows: Mapping[int, Row]) -> str:
+    """A relation as the note `key` would state it, as a line of Markdown."""
     other, relation = (
         (tie.target, tie.relation) if tie.source == key else (tie.source, inverse(tie.relation))
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,10 +15,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault.app import App, init_vault
+from oneiro_vault.core.question import Question
 from oneiro_vault.settings.definitions import Settings
 from tests.bench.kit import Row
+from tests.judges.scripted import Script, ScriptedJudge
 from tests.month.life import Clock
 
+LOOKS: Final = (
+    "search_facts", "search_events", "get_instructions", "search_processes", "search_entity",
+)  # fmt: skip
+"""What a chooser that knows the labels looks at, each time in the prompt's own words."""
 FILES: Final = Path(__file__).parent.parent / "corpora" / "context"
 
 
@@ -59,7 +65,7 @@ def lived(life: Mapping[str, Any]) -> Iterator[tuple[App, dict[str, str]]]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "vault"
         init_vault(root)
-        settings = Settings({"disk.reserve": 0, "edits.quiet": 0.0})
+        settings = Settings({"disk.reserve": 0, "edits.quiet": 0.0, "dreams.calls": 0})
         with App.open(root, settings, clock=Clock(now)) as app:
             items = [{k: v for k, v in one.items() if k != "key"} for one in life["memories"]]
             stored = app.call("remember", {"items": items})["results"]
@@ -70,8 +76,9 @@ def lived(life: Mapping[str, Any]) -> Iterator[tuple[App, dict[str, str]]]:
             )
 
 
-def measure(path: Path, *, hook: bool = False) -> Score:
-    """One life through the API; `hook`: what comes unasked."""
+def measure(path: Path, *, hook: bool = False, chosen: bool = False) -> Score:
+    """One life through the API; `hook`: what comes unasked; `chosen`: where who knows the labels
+    chooses, which is the most that a model can reach with these looks."""
     life = json.loads(path.read_text("utf-8"))
     kinds = {one["key"]: one.get("kind") for one in life["memories"]}
     score = Score()
@@ -81,9 +88,25 @@ def measure(path: Path, *, hook: bool = False) -> Score:
                 ids = app.call("inject", {"prompt": prompt["text"]})["ids"]
                 shown = {keys[one]: "" for one in ids}
             else:
-                shown = _shown(app.call("context", {"prompt": prompt["text"]}), keys)
+                good = {*prompt["needs"], *prompt.get("fine", ())}
+                wanted = {one for one, key in keys.items() if key in good}
+                judge = ScriptedJudge(_chooser(prompt["text"], wanted))
+                app.house.dreams.judges = lambda _name, judge=judge: judge
+                asked = {"prompt": prompt["text"], "with_model": chosen}
+                shown = _shown(app.call("context", asked), keys)
             _count(score, prompt, shown, kinds)
     return score
+
+
+def _chooser(prompt: str, wanted: Collection[str]) -> Script:
+    looks = iter(LOOKS)
+
+    def answer(question: Question) -> dict[str, Any]:
+        matters = [ident for ident in question.ids if ident in wanted]
+        said = {"reason": "as labelled", "query": prompt[:300], "of": None, "days": 0}
+        return said | {"tool": next(looks, "enough"), "matters": matters}
+
+    return answer
 
 
 def _shown(found: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, str]:
@@ -130,9 +153,10 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--hook", action="store_true", help="what comes unasked")
+    parser.add_argument("--chosen", action="store_true", help="who knows the labels chooses")
     options = parser.parse_args()
     for path in options.files or sorted(FILES.glob("*.json")):
-        score = measure(path, hook=options.hook)
+        score = measure(path, hook=options.hook, chosen=options.chosen)
         print(path.stem, score, *(score.told if options.show else ()), sep="\n  ")
 
 

@@ -112,7 +112,9 @@ def _text(key: str, rng: random.Random, question: Question) -> str:
     return " ".join(words[start : start + 12]) or "nothing"
 
 
-_ID_KEYS: Final = frozenset("keep keeper existing also target members axis sources".split())
+_ID_KEYS: Final = frozenset(
+    "keep keeper existing also target members axis sources of matters".split()
+)
 
 
 def temperament(name: str, seed: int = 0) -> ScriptedJudge:

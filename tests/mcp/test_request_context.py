@@ -132,6 +132,35 @@ def test_a_clients_model_judges(twins: Box) -> None:
 
 
 @pytest.mark.slow
+def test_a_clients_model_chooses_what_stands_beside_a_prompt(twins: Box) -> None:
+    step = {"reason": "PIRATE", "tool": "enough", "query": "", "of": None, "days": 0}
+    model = Model(
+        lambda prompt: json.dumps(step | {"matters": json.loads(merged(prompt))["members"]})
+    )
+    with_it = ("context", "When is the release?", "--with-model", "--fast")
+    alone = twins.json(*with_it)
+    assert alone["model"]["problem"].startswith("no client is connected")
+    found: list[dict[str, Any]] = []
+
+    async def talk() -> None:
+        command, *args = twins.argv("mcp")
+        target = StdioServerParameters(command=command, args=args, env=twins.env)
+        async with Client(target, mode=LEGACY, sampling_callback=model) as client:
+            await client.call_tool("flagged", {})
+            found.append(await asyncio.to_thread(twins.json, *with_it))
+
+    run(talk())
+    (chosen,) = found
+    assert len(model.asked) == 1
+    assert chosen["model"] | {"tokens_in": 0, "tokens_out": 0} == {
+        "judge": "sampling", "calls": 1, "tokens_in": 0, "tokens_out": 0, "estimated": 1,
+        "cost": 0.0, "problem": "",
+    }  # fmt: skip
+    assert len(chosen["sections"]["memories"]) == len(alone["sections"]["memories"]) - 1
+    assert "PIRATE" not in str(chosen)
+
+
+@pytest.mark.slow
 def test_what_is_no_answer_changes_nothing(twins: Box) -> None:
     answers: dict[str, Any] = {
         "the person said no": ErrorData(code=-1, message="the person said no"),

@@ -167,27 +167,44 @@ def list_(face: Face, limit: int, **filters: Any) -> Output:
 @click.argument("prompt", nargs=-1)
 @click.option("--budget", type=int, metavar="TOKENS", help="Tokens at most (context.tokens).")
 @click.option("--project", help="What was learned there goes first.")
-@click.option("--trace", is_flag=True, help="Also the steps that led to it, and their time.")
+@click.option(
+    "--with-model",
+    is_flag=True,
+    help="Let the model that judges (dreams.judge) choose: seconds, and what it costs.",
+)
+@click.option("--trace", is_flag=True, help="Also the steps that led to it, their time and cost.")
 @click.option("--fast", is_flag=True, help="Do not wait for the embedding model.")
 def context_(
     face: Face,
     prompt: tuple[str, ...],
     budget: int | None,
     project: str | None,
-    trace: bool,
-    fast: bool,
+    **how: Any,
 ) -> Output:
     """All that bears on a prompt, as a model is given it: what every session needs, rules that
     apply, whom it names, procedures, what is known, what happened."""
     said = words(face, prompt)
-    found = face.ops.context(prompt=said, tokens=budget, project=project, fast=fast, trace=trace)
+    found = face.ops.context(prompt=said, tokens=budget, project=project, **how)
     text = safe(found["text"]) or "nothing bears on it"
-    steps = [
-        f"{step['ms']:8.1f} ms  {line(step['tool'])}  {' '.join(map(render.short, step['found']))}"
-        for step in found.get("trace", ())
-    ]
+    steps = [_traced(step) for step in found.get("trace", ())]
     told = [text, "", *steps] if steps else [text]
-    return Output("\n".join(told), found, render.gaps(found))
+    notes = [render.gaps(found)]
+    if "model" in found:
+        more = found["model"]["problem"] and found["model"]["calls"] and not steps
+        notes += [render.model_use(found["model"]), "--trace shows what was wrong." if more else ""]
+    return Output("\n".join(told), found, "\n".join(filter(None, notes)))
+
+
+def _traced(step: answers.TraceStep) -> str:
+    """What a model asked stands in it, as only a person reads it."""
+    asked = f"{step['tokens']:,} tokens" if "tokens" in step else ""
+    cost = f"about {step['cost']:.4f}" if step.get("cost") else ""
+    looked = line(step["asked"]) if asked else step["tool"]
+    facts = (
+        f"{step['ms']:8.1f} ms", looked, asked, cost, step.get("problem", ""),
+        " ".join(map(render.short, step["found"])),
+    )  # fmt: skip
+    return "  ".join(line(one) if at else one for at, one in enumerate(facts) if one)
 
 
 @command("useful")

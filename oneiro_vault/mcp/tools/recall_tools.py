@@ -19,7 +19,7 @@ from oneiro_vault.core.markdown.quoting import PREFACE
 from oneiro_vault.core.principal import WRITE
 from oneiro_vault.errors import InvalidInput, OneiroError
 from oneiro_vault.mcp import formatting
-from oneiro_vault.mcp.request_context import Ctx, Desk, actor_of, caller_of
+from oneiro_vault.mcp.request_context import MODEL_PATIENCE, Ctx, Desk, actor_of, caller_of, may_ask
 from oneiro_vault.mcp.tools.tool import IDS, VaultTool, advice, answer, tool
 
 _JUDGED: Final = 20
@@ -224,14 +224,24 @@ class Connecting:
         return [tool(self.context, reads=True), tool(self.graph, reads=True)]
 
     async def context(
-        self, ctx: Ctx, request: str, tokens: Annotated[int, Field(ge=100, le=8_000)] = 1_200
+        self,
+        ctx: Ctx,
+        request: str,
+        tokens: Annotated[int, Field(ge=100, le=8_000)] = 1_200,
+        with_model: Annotated[
+            bool, Field(description="The vault's own model chooses: up to a minute, may cost money")
+        ] = False,
     ) -> CallToolResult:
         """All that bears on a request in one budget: standing orientation, rules, whom it names,
         procedures, what is known, what happened."""
+        asks = with_model and may_ask(ctx)
         found = await self.desk.by_meaning(
-            lambda fast: self.desk.ask(ctx).context(prompt=request, tokens=tokens, fast=fast)
+            lambda fast: self.desk.ask(ctx).context(
+                prompt=request, tokens=tokens, fast=fast, with_model=asks and not fast
+            ),
+            MODEL_PATIENCE if asks else None,
         )
-        told = [f"Now: {self.desk.now()}", found["text"] or formatting.NOTHING]
+        told = [f"Now: {self.desk.now()}", *formatting.beside(found, refused=with_model > asks)]
         ids = [one for some in found["sections"].values() for one in some]
         return answer("\n".join([*told, *formatting.less(found.get("degraded"))]), ids=ids)
 

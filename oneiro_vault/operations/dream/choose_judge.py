@@ -9,16 +9,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from oneiro_vault import answers
 from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, SettingsError, shown
 from oneiro_vault.judges import command as programs
 from oneiro_vault.judges import deferred
 from oneiro_vault.judges.base import Judge, Patience
-from oneiro_vault.judges.budget import Budgeted, Ceilings
+from oneiro_vault.judges.budget import Budgeted, Ceilings, Spent
 from oneiro_vault.judges.command import CommandJudge
-from oneiro_vault.judges.deferred import ChainJudge, DeferredJudge, Nobody, SamplingJudge
+from oneiro_vault.judges.deferred import NAME, ChainJudge, DeferredJudge, Nobody, SamplingJudge
 from oneiro_vault.operations.runtime import Dreams
 from oneiro_vault.settings.definitions import JUDGES, Settings
 
@@ -32,6 +32,10 @@ _TITLES: Final = {
     "none": "nobody",
 }
 _KEPT: Final = "Nothing was asked and nothing was changed."
+_NO_MODEL: Final = ("offline", DeferredJudge.name, Nobody.name)
+_TODAY: Final = "asked.json"
+"""The `day` and what was `_COUNTED` on it."""
+_COUNTED: Final = ("calls", "tokens_in", "tokens_out", "cost", "estimated")
 
 
 def folder(dreams: Dreams) -> Path:
@@ -167,9 +171,18 @@ def judge(
     """The judge called `name`, else the one in the settings, within the ceilings of one run
     (`calls`: of all its runs). Where `auto` asks a model that cannot be reached, the rules
     answer."""
-    wanted = name or settings["dreams.judge"]
-    made = dreams.judges(wanted) if dreams.judges is not None else None
-    s = settings
+    wanted, s = name or settings["dreams.judge"], settings
+    patience = Patience(dreams.cancel.is_set, s["dreams.minutes"])
+    asks = dreams.judges is None and wanted == "auto" and calls is None
+    found = _within(settings, dreams, wanted, patience, calls)
+    found.fallback = _offline() if asks and choice(s, os.environ).ready else None
+    return found
+
+
+def _within(
+    s: Settings, dreams: Dreams, name: str, patience: Patience, calls: int | None = None
+) -> Budgeted:
+    made = dreams.judges(name) if dreams.judges is not None else None
     price_in, price_out = _prices(s) or (0.0, 0.0)
     ceilings = Ceilings(
         calls=s["dreams.calls"],
@@ -179,14 +192,43 @@ def judge(
         price_in=price_in,
         price_out=price_out,
     )
-    patience = Patience(dreams.cancel.is_set, s["dreams.minutes"])
-    asks = made is None and wanted == "auto" and calls is None and choice(s, os.environ).ready
-    return Budgeted(
-        made or _made(wanted, settings, dreams, patience),
-        ceilings,
-        patience,
-        fallback=_offline() if asks else None,
-    )
+    return Budgeted(made or _made(name, s, dreams, patience), ceilings, patience)
+
+
+def model(settings: Settings, dreams: Dreams, day: str, seconds: float) -> Budgeted:
+    """A model that answers a question at once, for `seconds`, within the ceilings of one run, which
+    all that is asked so on one `day` makes up. Raises InvalidInput where there is none: rules
+    choose nothing, and nobody waits for who answers later."""
+    name = str(settings["dreams.judge"])
+    found = choice(settings, os.environ)
+    if dreams.judges is None:
+        name = found.name
+        if name == NAME and dreams.sample is not None:
+            name = SamplingJudge.name
+    if name in _NO_MODEL or (name == NAME and dreams.judges is None):
+        said = "neither dreams.model nor dreams.command is set"
+        raise InvalidInput(found.problem or (said if name == NAME else f"dreams.judge is {name}"))
+    made = _within(settings, dreams, name, Patience(minutes=seconds / 60))
+    made.begin()
+    made.spent = Spent(**_on(dreams, day))
+    return made
+
+
+def asked(dreams: Dreams, day: str, before: Spent, spent: Spent) -> None:
+    """Keep what a `model` was asked between two moments of a day."""
+    counts = {
+        one: number + getattr(spent, one) - getattr(before, one)
+        for one, number in _on(dreams, day).items()
+    }
+    with suppress(DiskProblem):
+        dreams.note(_TODAY, {"day": day} | counts, "what a model was asked")
+
+
+def _on(dreams: Dreams, day: str) -> dict[str, Any]:
+    found = dreams.noted(_TODAY)
+    known = found if found.get("day") == day else {}
+    numbers = {one: known.get(one) for one in _COUNTED}
+    return {one: n if isinstance(n, int | float) and n > 0 else 0 for one, n in numbers.items()}
 
 
 def _made(name: str, settings: Settings, dreams: Dreams, patience: Patience) -> Judge:

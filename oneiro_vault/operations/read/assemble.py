@@ -1,9 +1,13 @@
 """What is put before a model with a person's words: whom they name, the rules and procedures that
-apply, what is known and what happened, in one budget of tokens; or nothing."""
+apply, what is known and what happened, in one budget of tokens; or nothing. A fixed plan finds it,
+and where somebody asks for that, the judge's model chooses."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from oneiro_vault import answers
@@ -11,14 +15,18 @@ from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core.markdown.orientation import LIMIT, at_most, estimate, shorten, units
 from oneiro_vault.core.markdown.quoting import PREFACE, escape, quote
 from oneiro_vault.core.memory import captured
+from oneiro_vault.core.question import Question, Raw, check
 from oneiro_vault.core.text.query import analyse, fts_expression
-from oneiro_vault.errors import EmbedderProblem, InvalidInput, shown
+from oneiro_vault.errors import EmbedderProblem, InvalidInput, OneiroError, shown
 from oneiro_vault.index.base import Row, Vectors
+from oneiro_vault.judges.base import used
+from oneiro_vault.judges.budget import Budgeted, Spent
 from oneiro_vault.operations.read import orient
 from oneiro_vault.operations.read.recall_show import check_text
 from oneiro_vault.operations.runtime import House
-from oneiro_vault.recall import sections
-from oneiro_vault.recall.gather import Gather, Gathered
+from oneiro_vault.recall import explore, sections
+from oneiro_vault.recall.explore import Explored, Exploring, NextStep
+from oneiro_vault.recall.gather import Gather, Gathered, Step
 from oneiro_vault.recall.sections import Piece
 
 if TYPE_CHECKING:
@@ -40,48 +48,175 @@ def context(
     project: str | None = None,
     fast: bool = False,
     trace: bool = False,
+    with_model: bool = False,
     progress: Progress = quiet,
 ) -> answers.Assembled:
     """All that stands beside a prompt, in at most `tokens`: orientation, rules, whom it names,
     procedures, what is known, what happened. Reinforces nothing. `fast` never waits for the
-    embedding model; `trace`: the steps that led to it."""
+    embedding model; `with_model`: the judge's model chooses, which costs time and money; `trace`:
+    the steps that led to it."""
     check_text(prompt, project)
-    tokens = house.settings["context.tokens"] if tokens is None else tokens
-    if tokens < 0:
-        raise InvalidInput(f"tokens must be a whole number, 0 or more, not {shown(tokens)}")
+    tokens = _budget(house.settings["context.tokens"] if tokens is None else tokens)
     behind = house.indexing.converge()
     query = prompt[:_LONGEST]
     vector, degraded = house.vectors.query(query, wait=not fast, progress=progress)
     work = _Assembly(house, query, vector, project)
     intents = _intents(query)
     found = work.gathered(lambda _: True, intents)
-    pieces = [*work.pieces(found), *_orientation(house)]
     room = tokens - sections.overhead(PREFACE, True, at_most)
-    kept = sections.fitted(pieces, room, sections.shares(house.settings["context.shares"]))
+    kept = work.fitted(found, room)
+    asked = _Asked(house, progress) if with_model and query.strip() and room > 0 else None
+    if asked is not None and (seen := asked.explored(work, found)) is not None:
+        chosen = replace(found, candidates=explore.merged(seen, found))
+        kept = work.fitted(chosen, room, _rules(kept))
+    text = sections.text(kept, PREFACE, True)
     answer: answers.Assembled = {
         "schema": 1,
-        "text": sections.text(kept, PREFACE, True),
+        "text": text,
         "intents": _clear(intents),
         "sections": _listed(kept),
-        "ambiguous": {
-            name: [{"id": row.handle, "title": row.title} for row in rows]
-            for name, rows in found.ambiguous.items()
-        },
-        "tokens": at_most(sections.text(kept, PREFACE, True)),
+        "ambiguous": _ambiguous(found),
+        "tokens": at_most(text),
         "degraded": degraded,
         "behind": behind,
     }
+    if asked is not None:
+        answer["model"] = asked.told
     if trace:
-        answer["trace"] = [
-            {
-                "tool": step.tool,
-                "asked": step.asked,
-                "found": list(step.found),
-                "ms": round(1000 * step.seconds, 1),
-            }
-            for step in found.steps
-        ]
+        answer["trace"] = [_traced(one) for one in (*found.steps, *(asked.steps if asked else ()))]
     return answer
+
+
+def _budget(tokens: int) -> int:
+    if tokens < 0:
+        raise InvalidInput(f"tokens must be a whole number, 0 or more, not {shown(tokens)}")
+    return tokens
+
+
+def _ambiguous(found: Gathered) -> dict[str, list[answers.Titled]]:
+    return {
+        name: [{"id": row.handle, "title": row.title} for row in rows]
+        for name, rows in found.ambiguous.items()
+    }
+
+
+def _rules(kept: Sequence[Piece]) -> list[Piece]:
+    """The rules and what must stand before them."""
+    rules = {one.id for one in kept if one.section == "instructions"}
+    needed = {one.needs for one in kept if one.id in rules}
+    return [one for one in kept if one.id in rules | needed]
+
+
+def _traced(step: Step) -> answers.TraceStep:
+    found: answers.TraceStep = {
+        "tool": step.tool,
+        "asked": step.asked,
+        "found": list(step.found),
+        "ms": round(1000 * step.seconds, 1),
+    }
+    if step.tokens or step.problem:
+        found |= {"tokens": step.tokens, "cost": round(step.cost, 6), "problem": step.problem}
+    return found
+
+
+@dataclass
+class _Asked:
+    """The judge's model, asked about one prompt. Never raises for what it does."""
+
+    house: House
+    progress: Progress
+    steps: list[Step] = field(default_factory=list)
+    """One for each question."""
+    told: answers.ModelUse = field(default_factory=lambda: _use(None, Spent(), Spent(), ""))
+    _most: int = 0
+    """Tokens of the dearest question so far."""
+
+    def explored(self, work: _Assembly, plan: Gathered) -> Explored | None:
+        """What it saw and chose; None when there is no model."""
+        from oneiro_vault.operations.dream import choose_judge
+
+        day = self.house.now()[:10]
+        try:
+            judge = choose_judge.model(self.house.settings, self.house.dreams, day, explore.SECONDS)
+        except OneiroError as error:
+            why = f"no model is there: {error}; the fixed plan answered"
+            self.told = _use(None, Spent(), Spent(), why)
+            return None
+        before = replace(judge.spent)
+        with closing(judge):
+            try:
+                seen, why = self._heard(judge, explore.explore(work.query, work.tools(), plan))
+            except OneiroError as error:  # the index is made anew meanwhile
+                seen, why = None, str(error)
+            finally:
+                choose_judge.asked(self.house.dreams, day, before, judge.spent)
+        left = f"{why}; the fixed plan filled the rest" if why else ""
+        self.told = _use(judge.name, before, judge.spent, left)
+        return seen
+
+    def _heard(self, judge: Budgeted, loop: Exploring) -> tuple[Explored, str]:
+        """What came of a loop, and why it ended before the model had enough."""
+        before, why = replace(judge.spent), ""
+        try:
+            question = next(loop)
+            while True:
+                self.progress("asking the model", len(self.steps), explore.STEPS)
+                step, why = self._said(judge, question, before)
+                question = loop.send(step)
+        except StopIteration as end:
+            seen: Explored = end.value
+        self.steps = [
+            replace(own, tool=step.tool, asked=step.asked, found=step.found)
+            for own, step in zip(self.steps, seen.steps, strict=False)
+        ] + self.steps[len(seen.steps) :]
+        return seen, why or seen.problem
+
+    def _said(
+        self, judge: Budgeted, question: Question, before: Spent
+    ) -> tuple[NextStep | None, str]:
+        """Its answer, or why there is none: in our words, as what it said itself may be anything
+        that a memory told it to say."""
+        spent, started = replace(judge.spent), time.perf_counter()
+        likely = max(self._most, used(question.prompt(), "")["tokens_in"])
+        if spent.tokens - before.tokens + likely > explore.TOKENS:
+            return None, f"the {explore.TOKENS:,} tokens of one context are used"
+        raw = Raw(problem="not answered")
+        try:
+            raw = dict(judge.ask([question])).get(question.id, raw)
+        except Exception as error:  # somebody else's program
+            raw = Raw(problem=f"{type(error).__name__}: {str(error)[:200]}")
+        verdict = check(question, raw, judge.name)
+        cost = judge.spent.tokens - spent.tokens
+        self._most = max(self._most, cost)
+        seconds = time.perf_counter() - started
+        self.steps.append(
+            Step("", "", (), seconds, cost, judge.spent.cost - spent.cost, verdict.problem)
+        )
+        if isinstance(verdict.answer, NextStep):
+            return verdict.answer, ""
+        return None, _why(judge, raw)
+
+
+def _why(judge: Budgeted, raw: Raw) -> str:
+    if judge.patience.over():
+        return f"the model's {explore.SECONDS:g} seconds are over"
+    if raw.unasked:
+        return raw.problem.removeprefix("not asked: ")
+    if raw.waits:
+        return "no client is connected whose model may be asked"
+    return "the model gave no answer" if raw.problem else "the model's answer could not be used"
+
+
+def _use(judge: str | None, before: Spent, spent: Spent, why: str) -> answers.ModelUse:
+    return {
+        "judge": judge,
+        "calls": spent.calls - before.calls,
+        "tokens_in": spent.tokens_in - before.tokens_in,
+        "tokens_out": spent.tokens_out - before.tokens_out,
+        "estimated": spent.estimated - before.estimated,
+        "cost": round(spent.cost - before.cost, 6),
+        "problem": why,
+    }
 
 
 def inject(
@@ -98,9 +233,7 @@ def inject(
     What is in the conversation already stays out: memories of that `session`, and those whose ids
     are `known`. So do captures: a prompt would get its own earlier wording back.
     """
-    tokens = house.settings["inject.tokens"] if tokens is None else tokens
-    if tokens < 0:
-        raise InvalidInput(f"tokens must be a whole number, 0 or more, not {shown(tokens)}")
+    tokens = _budget(house.settings["inject.tokens"] if tokens is None else tokens)
     house.vectors.attend()
     query = prompt[:_LONGEST]
     if not tokens or not analyse(query).words:
@@ -141,7 +274,8 @@ class _Assembly:
     def __init__(
         self, house: House, query: str, vector: Vectors | None, project: str | None
     ) -> None:
-        self._house, self._query, self._vector, self._project = house, query, vector, project
+        self._house, self._vector, self._project = house, vector, project
+        self.query = query
 
     def gathered(
         self,
@@ -153,19 +287,40 @@ class _Assembly:
         """The candidates of all sections but the orientation."""
         from oneiro_vault.classify.classifier import looks_back  # as in `drafts`
 
-        if not self._query.strip():
+        if not self.query.strip():
             return Gathered()
-        house, past = self._house, looks_back(self._query)
+        house, past = self._house, looks_back(self.query)
         gather = Gather(
             house.index,
             house.uses.remembered(),
-            self._query,
+            self.query,
             self._vector,
             lambda row: _speaks(row, past) and admits(row),
             weights=house.weights,
             past=past,
         )
         return gather.run(intents, unasked=unasked, project=self._project or "")
+
+    def tools(self) -> explore.Tools:
+        """What a model may look with."""
+        house = self._house
+        return explore.Tools(
+            house.index,
+            house.uses.remembered(),
+            lambda query: house.vectors.query(query, wait=False)[0],
+            _speaks,
+            house.weights,
+        )
+
+    def fitted(self, found: Gathered, room: int, sure: Sequence[Piece] = ()) -> list[Piece]:
+        """What of it fits into `room`, beside the orientation; `sure` stands there in any case."""
+        share = sections.shares(self._house.settings["context.shares"])
+        pinned = {one.id for one in sure}
+        pieces = [*self.pieces(found), *_orientation(self._house)]
+        others = (one for one in pieces if one.id not in pinned)
+        kept = [*sure, *sections.fitted(others, room - sum(one.cost for one in sure), share)]
+        order = list(share)
+        return sorted(kept, key=lambda one: order.index(one.section))
 
     def pieces(self, found: Gathered) -> list[Piece]:
         """The candidates as they are shown, and what is to be asked about."""
@@ -192,7 +347,7 @@ class _Assembly:
         long = [key for key in keys if estimate(bodies.get(key, "")) > _WHOLE]
         spans: Mapping[int, tuple[int, int]] = {}
         if long:
-            spans = index.best_passages(fts_expression(index.terms(self._query)), long)
+            spans = index.best_passages(fts_expression(index.terms(self.query)), long)
             if self._vector is not None:
                 spans = {**spans, **index.nearest_passages(self._vector, long)}
         found: dict[str, str] = {}

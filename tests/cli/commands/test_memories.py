@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
+import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -188,3 +190,32 @@ def test_a_picture_belongs_to_one_memory(box: Box) -> None:
     done = box("remember", "--from-jsonl", "many.jsonl", "--image", "one.png")
     assert done.returncode == 2
     assert "--image" in done.stderr.decode()
+
+
+PROGRAM = """
+import json, re, sys
+found = re.findall(r'<memory id="(?!given)([^"]+)"', sys.stdin.read())
+print(json.dumps({"reason": "PIRATE", "tool": "enough" if found else "search_facts", "of": None,
+    "query": "winch\x1b[31m", "days": 0, "matters": found}))
+"""
+
+
+def test_a_model_chooses_and_what_it_cost_is_no_part_of_it(fresh: Box) -> None:
+    judge = fresh.folder / "judge.py"
+    judge.write_text(PROGRAM)
+    fresh.env["ONEIRO_DREAMS_COMMAND"] = shlex.join([sys.executable, str(judge)])
+    fresh.env["ONEIRO_DREAMS_PRICES"] = "3 15"
+    box = fresh.init()
+    box.remember("The winch is oiled in May.")
+    done = box("context", "what about the boom?", "--with-model", "--trace", "--fast")
+    assert b"The winch is oiled in May." in done.stdout
+    assert "search_facts · winch" in done.stdout.decode()
+    assert b"\x1b" not in done.stdout
+    assert b"PIRATE" not in done.stdout
+    assert re.search(
+        rb": 2 questions, [\d,]+ tokens in, \d+ out \(estimated\), about 0\.", done.stderr
+    )
+    assert b"spent" not in done.stdout
+    assert (
+        box.json("context", "what about the boom?", "--with-model", "--fast")["model"]["calls"] == 2
+    )

@@ -15,8 +15,10 @@ from mcp_types import TextResourceContents
 
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.core.markdown.quoting import PREFACE, escape
+from oneiro_vault.core.question import Question
 from oneiro_vault.mcp import formatting
 from oneiro_vault.settings.definitions import Settings
+from tests.judges.scripted import Script, ScriptedJudge
 from tests.mcp.speaking import connected, ids, run, server_over, words
 
 QUESTION = re.compile(r"^Question (\w+): ([\w ]+)$", re.MULTILINE)
@@ -124,6 +126,36 @@ def test_a_model_follows_relations(app: App, era: str) -> None:
             beside = await found.said("context", request="Is Peter done with the articles?")
             assert "## Who and what is named" in beside
             assert "- works_for [[WOBS]]" in beside
+
+    run(talk())
+
+
+def test_a_model_has_the_vaults_own_model_choose(app: App, era: str) -> None:
+    app.call("remember", {"items": [{"text": "Anna is allergic to walnuts."}]})
+    step = {"reason": "PIRATE", "query": "allergic to walnuts", "of": None, "days": 0}
+
+    def choosing(question: Question) -> dict[str, Any]:
+        tool = "enough" if question.ids else "search_facts"
+        return step | {"tool": tool, "matters": list(question.ids)}
+
+    def talking(script: Script) -> None:
+        judge = ScriptedJudge(script)
+        app.house.dreams.judges = lambda _name: judge
+
+    async def talk() -> None:
+        async with connected(server_over(app, sets=["graph"]), era) as found:
+            given: dict[str, Any] = {"request": "What cake is it?"}
+            talking(choosing)
+            chosen = await found.said("context", **given, with_model=True)
+            assert "allergic to walnuts" in chosen
+            assert "Note:" not in chosen
+            talking(lambda _: "PIRATE")
+            rules = await found.said("context", **given, with_model=True)
+            assert rules.endswith("could not be used; the fixed plan filled the rest.")
+            assert "PIRATE" not in chosen + rules
+            app.house.dreams.judges = None
+            beside = await found.client.get_prompt("context", given | {"with_model": "true"})
+            assert "Note: no model is there" in str(beside.messages[0].content)
 
     run(talk())
 

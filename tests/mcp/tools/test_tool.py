@@ -48,6 +48,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "forget": {"id": "abcd12345678", "title": "T"},
     "reflect": {"id": "abcd12345678", "duplicate_of": None, "updated": [], "failed": []},
     "flagged": {"results": [], "total": 0},
+    "context": {"text": "", "sections": {}, "degraded": None},
     "stamps": {"memories": {}, "orientation": "", "dreams": {}},
     "complete": {"values": [], "total": 0},
     "reports": {"reports": []},
@@ -158,6 +159,28 @@ def test_who_may_only_read_judges_no_memory(role: str, argument: str) -> None:
             if allowed:
                 said = {"id": "abcd12345678", "useful": argument == "helped"}
                 assert calls.made[0][1] == said | {"actor": f"key:{role}"}
+
+    run(talk())
+
+
+@pytest.mark.parametrize("method", ["tools/call", "prompts/get"])
+@pytest.mark.parametrize("role", [role for role in ROLES if Caller("", role, "").may("read")])
+def test_who_does_not_run_the_vault_has_no_model_asked(role: str, method: str) -> None:
+    calls = Calls()
+
+    async def talk() -> None:
+        served = Served(build(calls, sets=["graph"]))
+        async with served.running():
+            given = {"request": "What is due?"}
+            tool, wanted = method == "tools/call", {"with_model": True}
+            arguments = given | (wanted if tool else {"with_model": "true"})
+            caller = Caller(f"key:{role}", role, "k1")
+            params = {"name": "context", "arguments": arguments}
+            result = (await post(served, caller, method, params))["result"]
+            assert calls.made[0][0] == "context"
+            assert calls.made[0][1]["with_model"] is caller.may("admin")
+            refused = "Note: no model is asked for this caller." in str(result)
+            assert refused is not caller.may("admin")
 
     run(talk())
 
