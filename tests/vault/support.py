@@ -51,12 +51,9 @@ def git(root: Path, *arguments: str, check: bool = True, stdin: str | None = Non
 def make(root: Path) -> Vault:
     """An open vault in a new repository with a person's identity; edits need no rest, nothing is
     reserved."""
-    root.mkdir(parents=True, exist_ok=True)
-    git(root, "init", "-q")
-    git(root, "config", "user.name", "Ada")
-    git(root, "config", "user.email", "ada@example.org")
-    git(root, "config", "gc.auto", "0")
-    return reopen(root)
+    from tests.copies import new_repository  # not for the many processes that only reopen one
+
+    return reopen(new_repository(root))
 
 
 def reopen(
