@@ -8,6 +8,8 @@ JOBS ?= 3
 # Where PYTHONDONTWRITEBYTECODE is set, every process would translate all of our modules anew: a hook took twice as long.
 COMPILED := $(BIN)/python -m compileall -q oneiro_vault
 export PYTHONDONTWRITEBYTECODE :=
+# The files with tests that load the real model: to look for them in all the others takes longer than loading it.
+WITH_MODEL = $(shell grep -rlF mark.model tests --include='test_*.py')
 
 .PHONY: demo demo-dreams test slow coverage check bench drills golden train e2e browser skills conformance install clean
 
@@ -23,20 +25,20 @@ demo-dreams: $(READY)
 test: check
 	@$(COMPILED)
 	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
-	$(BIN)/pytest -m "model and not slow"
+	$(BIN)/pytest -m "model and not slow" $(WITH_MODEL)
 
 # The tests that take more than three seconds each: owners that end, clients by the dozen, kills, months.
 slow: $(READY)
 	@$(COMPILED)
 	$(BIN)/pytest -m "slow and not model" -n $(JOBS) --dist loadfile
-	$(BIN)/pytest -m "slow and model"
+	$(BIN)/pytest -m "slow and model" $(WITH_MODEL)
 
 # The same tests, every line and branch they reach counted (half as long again), and the coverage floor.
 coverage: $(READY)
 	@rm -f .coverage .coverage.*
 	@$(COMPILED)
 	$(BIN)/coverage run -m pytest -m "not drill and not model and not bench and not e2e and not browser" -n $(JOBS) --dist loadfile --no-loadscope-reorder
-	$(BIN)/coverage run -m pytest -m model
+	$(BIN)/coverage run -m pytest -m model $(WITH_MODEL)
 	@$(BIN)/coverage combine -q
 	@$(BIN)/python .ci/coverage_gate.py
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, chdir, contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,28 +25,6 @@ def entry_with(numbers: Mapping[str, float]) -> str:
     """`ENTRY` of a program that was built with other numbers than the table's."""
     table = "from oneiro_vault.settings.definitions import FIXED"
     return f"{table}; FIXED.update({dict(numbers)!r}); {ENTRY}" if numbers else ENTRY
-
-
-@cache
-def _template() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="oneiro-empty-")
-
-
-def _empty_vault(env: dict[str, str]) -> Path:
-    made = Path(_template().name, "vault")
-    if not made.exists():
-        plain = {name: value for name, value in env.items() if not name.startswith("ONEIRO_")} | {
-            "ONEIRO_EMBED_MODEL": "hash"
-        }
-        done = subprocess.run(
-            [sys.executable, "-c", ENTRY, "--no-daemon", "init", str(made)],
-            env=plain,
-            capture_output=True,
-            timeout=60,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        shutil.rmtree(made / ".oneiro", ignore_errors=True)
-    return made
 
 
 class Box:
@@ -116,7 +92,9 @@ class Box:
 
     def init(self) -> Box:
         """A vault without indexes, as `oneiro init` made it once for all tests."""
-        shutil.copytree(_empty_vault(self.env), self.vault, symlinks=True)
+        from tests.copies import new_vault  # with the whole app, which programs of tests need not
+
+        new_vault(self.vault)
         return self
 
     def remember(self, text: str, *args: str) -> dict[str, Any]:

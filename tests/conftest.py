@@ -7,6 +7,8 @@ import itertools
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import coverage
@@ -20,6 +22,9 @@ GIT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
 IDENTITY = (
     "[user]\n\tname = Pat Person\n\temail = pat@example.org\n[init]\n\tdefaultBranch = main\n"
 )
+
+OURS = ("ONEIRO_", "GIT_", "XDG_")
+"""How variables begin that a sealed environment takes from nowhere else."""
 
 _NUMBERS = itertools.count()
 _MEMORY = Path("/dev/shm")
@@ -59,6 +64,8 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Before the first fixture: are the processes of this test measured?"""
+    if not _MEASURING and _COUNTING is None:
+        return
     place = _place(item)
     for name, value in _MEASURING.items():
         if place.startswith(_UNMEASURED):
@@ -86,25 +93,64 @@ def sealed(folder: Path) -> dict[str, str]:
     home = folder / "home"
     home.mkdir(exist_ok=True)
     (home / ".gitconfig").write_text(IDENTITY, encoding="utf-8")
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("ONEIRO_", "GIT_", "XDG_"))}
+    return {k: v for k, v in os.environ.items() if not k.startswith(OURS)} | _settled(home)
+
+
+def _settled(home: Path) -> dict[str, str]:
+    """What a sealed environment sets."""
     places = {
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / ".config"),
         "XDG_RUNTIME_DIR": str(home),
     }
-    return kept | places | GIT | {"ONEIRO_EMBED_MODEL": "hash", "ONEIRO_DISK_RESERVE": "0"}
+    return places | GIT | {"ONEIRO_EMBED_MODEL": "hash", "ONEIRO_DISK_RESERVE": "0"}
+
+
+@dataclass(frozen=True)
+class _Surroundings:
+    """A folder with the home of the test's own process in it, and its state when it was made."""
+
+    folder: Path
+    state: object
+
+    @classmethod
+    def make(cls, base: Path) -> _Surroundings:
+        folder = base / f"s{next(_NUMBERS)}"  # short: a socket's whole path has 107 bytes
+        (folder / "own").mkdir(parents=True)
+        sealed(folder / "own")
+        return cls(folder, _state(folder))
+
+    @property
+    def untouched(self) -> bool:
+        """Did nobody write there? Most tests do not, and the next one may have it."""
+        with suppress(OSError):
+            return _state(self.folder) == self.state
+        return False
+
+
+_SPARE: list[_Surroundings] = []
+"""The one that the test before left as it was."""
+
+
+def _state(folder: Path) -> object:
+    """What stands in it, and when each of it was last changed."""
+    own, home = f"{folder}/own", f"{folder}/own/home"
+    names = [os.listdir(place) for place in (folder, own, home)]
+    return names, [
+        os.stat(place).st_ctime_ns for place in (folder, own, home, f"{home}/.gitconfig")
+    ]
 
 
 @pytest.fixture
 def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder of this test for what is not its data. pytest's own numbering looks at every folder
     there is."""
-    made = (
-        tmp_path_factory.getbasetemp() / f"s{next(_NUMBERS)}"
-    )  # short: a socket's whole path has 107 bytes
-    made.mkdir()
-    yield made
-    shutil.rmtree(made, ignore_errors=True)
+    made = _SPARE.pop() if _SPARE else _Surroundings.make(tmp_path_factory.getbasetemp())
+    yield made.folder
+    if made.untouched:
+        _SPARE.append(made)
+    else:
+        shutil.rmtree(made.folder, ignore_errors=True)
 
 
 @pytest.fixture
@@ -116,10 +162,8 @@ def sealed_env(surroundings: Path) -> dict[str, str]:
 @pytest.fixture(autouse=True)
 def _sealed(surroundings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for the test's own process."""
-    own = surroundings / "own"
-    own.mkdir()
-    wanted = sealed(own)
-    for name in set(os.environ) - set(wanted):
+    wanted = _settled(surroundings / "own" / "home")
+    for name in [name for name in os.environ if name.startswith(OURS) and name not in wanted]:
         monkeypatch.delenv(name)
     for name, value in wanted.items():
         monkeypatch.setenv(name, value)

@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.settings.definitions import Settings
 from tests.box import ENTRY, Box, eventually, patient
 from tests.conftest import sealed
+from tests.copies import new_vault
 from tests.drills.whole import acks, committed, kept
 from tests.vault.support import git
 
@@ -323,7 +324,7 @@ CLOCKS = {
 def test_a_clock_in_the_past_or_the_future(tmp_path: Path, name: str) -> None:
     """Two memories at the right time, then one under a wrong clock, then one after: the order is
     history's, nothing fades at once."""
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     settings = Settings({"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0})
     wrong = CLOCKS[name] if "19" in name or "99" in name else time.time() + CLOCKS[name]
     for number, clock in enumerate([time.time, lambda: wrong, time.time]):

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.classify.orientation_gate import prescribes
 from oneiro_vault.core.question import Question
 from oneiro_vault.settings.definitions import Settings
 from tests.bar.test_injection import ORDERS
+from tests.copies import new_vault
 from tests.judges.scripted import ScriptedJudge, leaning
 from tests.month.life import Clock
 
@@ -52,7 +53,7 @@ def obedient(question: Question) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_no_planted_order_becomes_orientation(tmp_path: Path) -> None:
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     clock = Clock(1_790_000_000.0)
     settings = Settings(
         {

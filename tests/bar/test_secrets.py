@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.capture.markers import ALLOW
 from oneiro_vault.errors import OneiroError, SecretFound
 from oneiro_vault.memory_tool import Memories
 from oneiro_vault.vault.secrets.secret_scan import REMOVED
 from tests.box import Box
+from tests.copies import new_vault
 from tests.mcp.raw import LEGACY, MODERN, Http
 from tests.operations.conftest import QUICK
 from tests.vault.support import git
@@ -230,7 +231,7 @@ REFUSE: dict[str, Door] = {
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     root = tmp_path_factory.mktemp("doors") / "vault"
-    init_vault(root)
+    new_vault(root)
     with App.open(root, QUICK) as made:
         yield made
 
@@ -341,7 +342,7 @@ def test_a_persons_own_edits_wait_on_disk(app: App) -> None:
 
 
 def test_redacted_instead_everything_arrives_without_them(tmp_path: Path) -> None:
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     with App.open(tmp_path / "vault", QUICK.but(secrets_mode="redact")) as open_:
         ident = open_.call("remember", {"items": [{"text": "A first text."}]})["results"][0]["id"]
         for number, secret in enumerate(SECRETS):

@@ -19,7 +19,7 @@ import numpy as np
 
 from oneiro_vault.classify.classifier import INTENTS, SPEAKERS, TOPICS, Head
 from oneiro_vault.core.conversation import personal
-from tests.classify import train_names, train_tagger
+from tests.classify import marked_names, train_tagger
 
 FOLDER: Final = Path(__file__).parents[1] / "corpora"
 LABELS: Final[dict[Head, tuple[str, str]]] = {
@@ -29,6 +29,8 @@ LABELS: Final[dict[Head, tuple[str, str]]] = {
     "procedure": ("other", "procedure"),
 }
 """Of each head with one question: what its 0 and its 1 are called."""
+HEADS: Final[tuple[Head, ...]] = ("gate", "keep", "procedure", "topics", "intents")
+"""Heads that the model is asked for."""
 SPOKEN: Final[tuple[Head, ...]] = ("keep", "history")
 """Heads that are told who speaks."""
 STANDS: Final[dict[Head, str]] = {"procedure": "procedures"}
@@ -45,6 +47,7 @@ NONE: Final = "none"
 PARTS: Final = 8
 HELD: Final = 0
 NAMES: Final = "names"
+"""What the tagger of names is called among what `make train` trains, and the file of their lines."""
 SHORTEST: Final = 15
 """Characters of a line that may be the beginning of another."""
 
@@ -198,7 +201,7 @@ def grown(head: Head) -> tuple[list[Line], Any]:
 def titles() -> list[str]:
     """Names as they stand above notes, which say nothing of anybody: some of those in the corpus of
     names."""
-    found = {line.text[a:b] for line in train_names.lines() for a, b, _ in line.found}
+    found = {line.text[a:b] for line in marked_names.lines() for a, b, _ in line.found}
     return sorted(found)[::8]
 
 

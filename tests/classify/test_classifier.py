@@ -20,7 +20,7 @@ from oneiro_vault.classify.classifier import (
     weights,
     worth_keeping,
 )
-from tests.classify import lines, train
+from tests.classify import lines
 
 
 def test_facts_are_worth_keeping_and_talk_is_not() -> None:
@@ -151,6 +151,8 @@ def test_lines_it_has_learned_are_judged_as_they_are_labelled() -> None:
 
 @pytest.mark.slow
 def test_training_learns_and_always_makes_the_same() -> None:
+    from tests.classify import train
+
     every = lines.examples("keep")
     few = lines.Examples(
         every.texts[::25], every.labels[::25], every.speakers[::25], every.parts[::25]
@@ -170,6 +172,8 @@ def test_weights_of_other_features_are_refused(tmp_path: Path) -> None:
 
 
 def test_probabilities_are_as_sure_as_they_are_right() -> None:
+    from tests.classify import train  # takes scikit-learn, which is long to import
+
     rng = np.random.default_rng(1)
     labels = (rng.random((4000, 1)) < 0.5).astype(np.float32)
     scores = np.where(labels > 0, 5.0, -5.0) + 5 * rng.normal(size=(4000, 1)) + 1

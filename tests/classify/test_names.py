@@ -8,7 +8,7 @@ import pytest
 from oneiro_vault.classify import names
 from oneiro_vault.classify.names import find
 from oneiro_vault.index.embed.onnx import WORDS
-from tests.classify import train_names
+from tests.classify import marked_names
 
 
 def said(text: str) -> list[tuple[str, str]]:
@@ -57,9 +57,9 @@ def test_a_name_of_several_words_is_one() -> None:
 
 
 def test_the_corpus_says_where_names_stand() -> None:
-    line = train_names.marked("[P:Jill] left [O:Larks & Co], ok?")
+    line = marked_names.marked("[P:Jill] left [O:Larks & Co], ok?")
     assert line.text == "Jill left Larks & Co, ok?"
     assert line.found == ((0, 4, "person"), (10, 20, "organization"))
-    known = list(train_names.lines())
+    known = list(marked_names.lines())
     assert len(known) > 3_000
     assert all("[" not in line.text[a:b] for line in known for a, b, _ in line.found)

@@ -19,11 +19,9 @@ from sklearn.linear_model import LogisticRegression
 
 from oneiro_vault.classify import classifier
 from oneiro_vault.classify.classifier import INTENTS, SPEAKERS, TOPICS, WEIGHTS, Head, Vectors
-from tests.classify import train_answered, train_layers, train_names, train_needed
-from tests.classify.lines import HELD, NONE, SPOKEN, Examples, examples, unseen
+from tests.classify import train_answered, train_needed
+from tests.classify.lines import HEADS, HELD, NAMES, NONE, SPOKEN, Examples, examples, unseen
 from tests.classify.train_answered import ANSWERED
-from tests.classify.train_layers import HEADS
-from tests.classify.train_names import NAMES
 from tests.classify.train_needed import NEEDED
 
 LAYERS: Final = "layers"
@@ -180,9 +178,15 @@ def main() -> None:
             train_answered.check([*train_answered.seen()])
         return
     if LAYERS in names:
+        from tests.classify import (
+            train_layers,
+        )  # torch takes seconds, also where tests are collected
+
         train_layers.train()
         names = every
     if NAMES in names:
+        from tests.classify import train_names
+
         train_names.train()
     learned: dict[str, Any] = {}
     if names < every:

@@ -20,14 +20,12 @@ from torch.nn import functional
 from transformers import AutoModel
 
 from oneiro_vault.classify import classifier, names
-from oneiro_vault.classify.classifier import SPEAKERS, Head
+from oneiro_vault.classify.classifier import SPEAKERS
 from oneiro_vault.index.embed import models, onnx
-from tests.classify import train_names
-from tests.classify.lines import HELD, Examples, examples
+from tests.classify import marked_names, train_names
+from tests.classify.lines import HEADS, HELD, Examples, examples
 from tests.index import graph
 
-HEADS: Final[tuple[Head, ...]] = ("gate", "keep", "procedure", "topics", "intents")
-"""Those that the model is asked for."""
 NAMES: Final = "names"
 TUNED: Final = (2, 3)
 """Layers that learn; what is below stays as it is packaged."""
@@ -165,13 +163,13 @@ class Tagging:
 
     batch = FEW
 
-    def __init__(self, layers: Layers, lines: Sequence[train_names.Line]) -> None:
+    def __init__(self, layers: Layers, lines: Sequence[marked_names.Line]) -> None:
         tokens = layers.tokens([one.text for one in lines])
         self.places = [
             list(onnx.tokens_of_words(one.text, two.offsets))
             for one, two in zip(lines, tokens, strict=True)
         ]
-        self.labels = [train_names.labels(one) for one in lines]
+        self.labels = [marked_names.labels(one) for one in lines]
         self.states = layers.below([one.text for one in lines])
         self.narrow = OfWords()
         self._layers = layers
@@ -194,7 +192,7 @@ def tune() -> dict[str, Any]:
     tagger's narrow layer."""
     torch.manual_seed(SEED)
     layers, order = Layers(), np.random.default_rng(SEED)
-    tagging = Tagging(layers, list(train_names.lines()))
+    tagging = Tagging(layers, list(marked_names.lines()))
     tasks: dict[str, Task | Tagging] = {
         head: Task(layers, examples(head, bare=False)) for head in HEADS
     }

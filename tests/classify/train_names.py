@@ -1,18 +1,12 @@
 """Make the weights of `classify.names` from `tests/corpora/names`: `make train TRAIN=names`. Their
 narrow layer is tuned with the layers below it (`train_layers`).
-
-Each line is a turn that somebody typed, with its names marked: `[P:Jill] moved the [X:Bluebird]
-launch`.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -23,11 +17,8 @@ from oneiro_vault.classify import classifier, names
 from oneiro_vault.classify.names import BUCKETS, KINDS, LABELS, WEIGHTS
 from oneiro_vault.core.conversation.tagging import Word, marginals, words
 from oneiro_vault.index.embed.onnx import WORDS
+from tests.classify.marked_names import Line, labels, lines
 
-FOLDER: Final = Path(__file__).parents[1] / "corpora" / "names"
-NAMES: Final = "names"
-"""What it is called among what `make train` trains."""
-MARKS: Final = dict(zip("POLXSAW", KINDS, strict=True))
 HIDDEN: Final = 64
 EPOCHS: Final = 12
 RATE: Final = 3e-3
@@ -36,16 +27,6 @@ DROPPED: Final = 0.3
 SEED: Final = 13
 STEPS: Final = 0.5
 """Weight of what follows on what, as far as it was counted."""
-_MARK: Final = re.compile(r"\[([POLXSAW]):([^\[\]]*)\]")
-
-
-@dataclass(frozen=True)
-class Line:
-    """What somebody typed, its names as (start, end, kind), and the file it stands in."""
-
-    text: str
-    found: tuple[tuple[int, int, str], ...]
-    file: str
 
 
 @dataclass(frozen=True)
@@ -58,34 +39,6 @@ class Learned:
     buckets: torch.Tensor
     begins: torch.Tensor
     labels: torch.Tensor
-
-
-def lines() -> Iterator[Line]:
-    """Every labelled line."""
-    for path in sorted(FOLDER.glob("*.jsonl")):
-        for row in path.read_text(encoding="utf-8").splitlines():
-            yield marked(json.loads(row)["text"], path.stem)
-
-
-def marked(raw: str, file: str = "") -> Line:
-    """A line out of its marks."""
-    text, found, at = "", [], 0
-    for mark in _MARK.finditer(raw):
-        text += raw[at : mark.start()]
-        found.append((len(text), len(text) + len(mark[2]), MARKS[mark[1]]))
-        text += mark[2]
-        at = mark.end()
-    return Line(text + raw[at:], tuple(found), file)
-
-
-def labels(line: Line) -> list[int]:
-    """Of each of the words that are read: its place in `LABELS`."""
-    found = []
-    for _, start, end in words(line.text)[:WORDS]:
-        span = next((one for one in line.found if start < one[1] and end > one[0]), None)
-        name = f"{'B' if start <= span[0] else 'I'}-{span[2]}" if span else LABELS[0]
-        found.append(LABELS.index(name))
-    return found
 
 
 def learned(given: Sequence[Line]) -> list[Learned]:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.classify.orientation_gate import objection
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.markdown.orientation import belongs
@@ -29,6 +29,7 @@ from oneiro_vault.mind.validate import SMALLEST_BRAKE
 from oneiro_vault.operations.dream.run_now import LOOPS
 from oneiro_vault.settings.definitions import Settings
 from tests.bar.test_injection import ORDERS
+from tests.copies import new_vault
 from tests.judges.scripted import ScriptedJudge, leaning, temperament
 from tests.month.life import Clock
 from tests.operations.dream.support import git
@@ -315,7 +316,7 @@ class Life:
 def life(tmp_path: Path) -> Iterator[Life]:
     """A vault with a standing orientation: two blocks of a person's, one of them ratified."""
     root = tmp_path / "vault"
-    init_vault(root)
+    new_vault(root)
     clock = Clock(1_790_000_000.0)
     with App.open(root, Settings(SETTINGS), clock=clock) as app:
         items = [

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.app import init_vault
 from oneiro_vault.capture.markers import ALLOW
 from oneiro_vault.hook import program, session_start
 from oneiro_vault.hook.program import DEFAULTS, Place
 from oneiro_vault.settings.definitions import BY_NAME
 from tests.box import eventually
+from tests.copies import new_vault
 from tests.hook.conftest import Talk
 
 HEAVY = (
@@ -257,7 +257,7 @@ def test_the_ordinary_way_runs_it_too(talk: Talk) -> None:
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     return tmp_path / "vault"
 
 
@@ -298,7 +298,7 @@ def test_the_ways_to_a_vault(vault: Path, tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_marker_chooses_the_vault_and_the_project(
     vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    init_vault(tmp_path / "other")
+    new_vault(tmp_path / "other")
     monkeypatch.setenv("ONEIRO_VAULT", str(vault))
     work = tmp_path / "ferry"
     (work / "src").mkdir(parents=True)

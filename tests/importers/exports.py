@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -76,11 +77,12 @@ def message(ident: str, role: str, content: object, at: float | None = BEGAN, **
 def tree(edges: Sequence[tuple[str, str | None, Any]], slim: bool = False) -> dict[str, Any]:
     """A mapping of (node, parent, message)."""
     found: dict[str, Any] = {}
+    below: dict[str | None, list[str]] = defaultdict(list)
     for ident, parent, words in edges:
-        node: dict[str, Any] = {"id": ident, "message": words, "parent": parent}
+        below[parent].append(ident)
+        found[ident] = {"id": ident, "message": words, "parent": parent}
         if not slim:
-            node["children"] = [one for one, above, _ in edges if above == ident]
-        found[ident] = node
+            found[ident]["children"] = below[ident]
     return found
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.core.markdown import parser
+from tests.copies import new_vault
 from tests.operations.conftest import QUICK
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def obsidian(source: str, written: str, files: Mapping[str, str] = FILES) -> str
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     root = tmp_path_factory.mktemp("obsidian") / "vault"
-    init_vault(root)
+    new_vault(root)
     for path, text in FILES.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, "utf-8")
@@ -118,7 +119,7 @@ def test_an_alias_finds_its_note_here_and_stays_readable_there(app: App) -> None
 
 
 def test_a_bare_name_opens_what_a_machine_filed(tmp_path: Path) -> None:
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     with App.open(tmp_path / "vault", QUICK) as opened:
         items = [
             {"text": "Writes.", "title": "Peter Novak", "type": "entity"},

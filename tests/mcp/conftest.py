@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.settings.definitions import Settings
 from tests.box import Box
 from tests.conftest import sealed
+from tests.copies import new_vault
 from tests.mcp.speaking import ERAS, WAYS, Speak, connected, over_socket, over_stdio, server_over
 
 QUICK = Settings({"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0})
@@ -20,7 +21,7 @@ QUICK = Settings({"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0})
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """An open vault, watched as an owner watches it."""
     root = tmp_path_factory.mktemp("a") / "vault"
-    init_vault(root)
+    new_vault(root)
     made = App.open(root, QUICK, owner=True)
     made.start()
     yield made

@@ -10,9 +10,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.judges.base import Judge
 from oneiro_vault.settings.definitions import Settings
+from tests.copies import new_vault
 from tests.month.judge import told
 from tests.month.story import DAYS, START, THREADS, Talk, story
 
@@ -83,7 +84,7 @@ def live(
 ) -> Month:
     """A month in a new vault; the caller closes its App. Without a judge the settings say who
     judges."""
-    init_vault(root)
+    new_vault(root)
     clock = Clock(START.timestamp())
     given: dict[str, Any] = {
         "embed.model": "hash",

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.settings.definitions import Settings
+from tests.copies import new_vault
 
 DAY = 86_400.0
 BEGINNING = 1_788_253_200.0
@@ -111,7 +112,7 @@ class Lived:
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
     root: Path = tmp_path_factory.mktemp("ten") / "vault"
-    init_vault(root)
+    new_vault(root)
     clock = Clock()
     app = App.open(root, Settings({"disk.reserve": 0, "edits.quiet": 0.0}), clock=clock)
     found = Lived(app)

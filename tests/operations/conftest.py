@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.settings.definitions import Settings
+from tests.copies import new_vault
 
 Call = Callable[..., dict[str, Any]]
 QUICK = Settings({"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0})
@@ -18,8 +19,7 @@ QUICK = Settings({"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0})
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A fresh vault."""
-    init_vault(tmp_path / "vault")
-    return tmp_path / "vault"
+    return new_vault(tmp_path / "vault")
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.core import memory
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, SecretFound
@@ -18,6 +18,7 @@ from oneiro_vault.operations import review
 from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.history import proposal_branches
+from tests.copies import new_vault
 from tests.judges.scripted import ScriptedJudge
 from tests.operations.conftest import Call, stored
 from tests.operations.dream.support import (
@@ -38,7 +39,7 @@ REVIEW = SETTINGS | {"dreams.review": True, "dreams.brake": 1.0}
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     return tmp_path / "vault"
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.settings.definitions import Settings
+from tests.copies import new_vault
 from tests.operations.dream.support import SETTINGS, dream, fill, judged
 from tests.vault.support import git
 
@@ -63,7 +64,7 @@ def nights(folder: Path, count: int) -> None:
     remote, reviewer, root = folder / "remote.git", folder / "reviewer", folder / "vault"
     remote.mkdir()
     git(remote, "init", "-q", "--bare", "-b", "main")
-    init_vault(root)
+    new_vault(root)
     git(root, "remote", "add", "origin", str(remote))
     for key, value in (("user.name", "Bo"), ("user.email", "bo@example.org")):
         git(root, "config", key, value)

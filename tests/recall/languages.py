@@ -9,12 +9,13 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.core.text.language import stop_words
 from oneiro_vault.core.text.query import tokens
 from oneiro_vault.recall.request import Asked
 from oneiro_vault.recall.search import Search
 from oneiro_vault.settings.definitions import Settings
+from tests.copies import new_vault
 
 TWINS: Final = Path(__file__).with_suffix(".jsonl")
 PARTS: Final = Path(__file__).with_suffix(".json")
@@ -55,7 +56,7 @@ def others(language: str) -> Iterator[str]:
 def recalled(root: Path, languages: Collection[str]) -> dict[str, tuple[float, float]]:
     """Language -> Recall@10 by keywords, of the questions and of their content words each alone, in
     a new vault at `root` with the notes of all these languages."""
-    init_vault(root)
+    new_vault(root)
     fill(root, languages)
     with App.open(root, Settings({"embed.model": "hash", "disk.reserve": 0})) as app:
         app.house.indexing.reconcile()

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.core.text.language import detect
 from oneiro_vault.recall.request import Asked
 from oneiro_vault.recall.search import Search
 from oneiro_vault.settings.definitions import Settings
+from tests.copies import new_vault
 from tests.recall.languages import LANGUAGES, others, recalled, twins
 
 SETTINGS = Settings({"embed.model": "hash", "disk.reserve": 0})
@@ -38,7 +39,7 @@ def test_each_language_is_at_most_five_points_below_its_english_twin(
 
 def asked(root: Path, notes: dict[str, str], question: str) -> list[str]:
     """The paths that answer by keywords, best first."""
-    init_vault(root)
+    new_vault(root)
     for path, text in notes.items():
         (root / path).write_text(text, encoding="utf-8")
     with App.open(root, SETTINGS) as app:
@@ -73,7 +74,7 @@ def test_every_language_is_found_in_a_vault_of_several(
 
 
 def test_the_words_that_say_nothing_are_those_of_the_question(tmp_path: Path) -> None:
-    init_vault(tmp_path / "v")
+    new_vault(tmp_path / "v")
     for path, text in NOTES.items():
         (tmp_path / "v" / path).write_text(text, encoding="utf-8")
     with App.open(tmp_path / "v", SETTINGS) as app:
@@ -86,7 +87,7 @@ def test_the_words_that_say_nothing_are_those_of_the_question(tmp_path: Path) ->
 
 def rows(root: Path, notes: dict[str, str], questions: list[str]) -> list[list[str]]:
     """The paths that answer each question by keywords, best first."""
-    init_vault(root)
+    new_vault(root)
     for path, text in notes.items():
         (root / path).write_text(text + "\n", encoding="utf-8")
     with App.open(root, SETTINGS) as app:

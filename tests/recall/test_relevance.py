@@ -11,6 +11,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.recall.gather import Gather
 from oneiro_vault.recall.relevance import ENOUGH, Sign
+from tests.copies import new_vault
 from tests.operations.conftest import QUICK, stored
 
 NOTES = (
@@ -25,9 +26,8 @@ NOTES = (
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Iterator[App]:
-    from oneiro_vault.app import init_vault
 
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     with App.open(tmp_path / "vault", QUICK) as app:
         for note in NOTES:
             stored(lambda op, **params: app.call(op, params), note)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
+from tests.copies import new_vault
 from tests.operations.conftest import QUICK
 
 PHRASE = "after that it is as good as it was on the first day"
@@ -19,7 +20,7 @@ NOTES = (
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Iterator[App]:
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     for number, note in enumerate(NOTES):
         (tmp_path / "vault" / f"note{number}.md").write_text(note + "\n")
     with App.open(tmp_path / "vault", QUICK) as app:
@@ -61,7 +62,7 @@ ASKED = "what is the state of the paper that Tekla sent to the journal?"
 @pytest.fixture
 def corrected(tmp_path: Path) -> Iterator[tuple[App, list[str]]]:
     """A memory that has the question's words, and what replaced it twice, which has none."""
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     with App.open(tmp_path / "vault", QUICK) as app:
         for text in FILLER:
             app.call("remember", {"items": [{"text": text}]})

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oneiro_vault.core.frontmatter.yaml_block import edit
 from oneiro_vault.sync.engine import Done, Sync
@@ -11,6 +14,9 @@ from oneiro_vault.vault.git import network
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import digest
 from tests.vault.support import git, reopen
+
+if TYPE_CHECKING:
+    from tests.copies import Copy
 
 WAIT = 60.0
 """Patience with remotes that answer: a loaded machine is slow."""
@@ -51,12 +57,28 @@ def copy(remote: Path | str, folder: Path, name: str = "Ada") -> Vault:
 
 def copies(tmp_path: Path, count: int = 2, notes: int = 3) -> list[Vault]:
     """That many copies of one vault with a few memories, all in step."""
-    remote = bare(tmp_path / "remote.git")
-    first = copy(remote, tmp_path / "copy0")
-    for number in range(notes):
-        learn(first, number)
-    sync(first)
-    return [first, *(copy(remote, tmp_path / f"copy{number}") for number in range(1, count))]
+    made, known = _made(count, notes)
+    known.write(tmp_path, {made: bytes(tmp_path)})
+    return [reopen(tmp_path / f"copy{number}") for number in range(count)]
+
+
+@cache
+def _made(count: int, notes: int) -> tuple[bytes, Copy]:
+    """Where they were made once, and what stood there."""
+    from tests.copies import Copy
+
+    with tempfile.TemporaryDirectory(prefix="oneiro-copies-") as name:
+        folder = Path(name)
+        remote = bare(folder / "remote.git")
+        first = copy(remote, folder / "copy0")
+        for number in range(notes):
+            learn(first, number)
+        sync(first)
+        vaults = [first, *(copy(remote, folder / f"copy{one}") for one in range(1, count))]
+        for vault in vaults:
+            vault.close()
+            (vault.root / ".git" / "oneiro" / "device").unlink(missing_ok=True)
+        return bytes(folder), Copy.of(folder)
 
 
 def remote_of(vault: Vault, wait: float = WAIT) -> network.Remote:

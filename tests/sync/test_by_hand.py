@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.app import App, clone_vault, init_vault
+from oneiro_vault.app import App, clone_vault
 from oneiro_vault.errors import RepositoryBusy
+from tests.copies import new_vault
 from tests.operations.care.test_synchronize import SETTINGS, remember
 from tests.sync.support import bare
 from tests.vault.support import git
@@ -19,7 +20,7 @@ from tests.vault.support import git
 def pair(tmp_path: Path) -> Iterator[tuple[App, App]]:
     """Two copies in step, open, with an index, as they are at work."""
     remote = bare(tmp_path / "remote.git")
-    init_vault(tmp_path / "one")
+    new_vault(tmp_path / "one")
     git(tmp_path / "one", "remote", "add", "origin", str(remote))
     with App.open(tmp_path / "one", SETTINGS) as one:
         remember(one, "The boat is called Petrel.")

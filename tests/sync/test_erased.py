@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.app import App, clone_vault, init_vault
+from oneiro_vault.app import App, clone_vault
 from oneiro_vault.errors import Brake, InvalidInput, NotFound
 from oneiro_vault.operations.care import purge
 from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.purge import denylist
 from oneiro_vault.vault.worktree.files import digest
+from tests.copies import new_vault
 from tests.operations.care.test_synchronize import SETTINGS
 from tests.operations.erasure import everything, remember
 from tests.sync.support import bare
@@ -26,7 +27,7 @@ from tests.vault.support import git
 def pair(tmp_path: Path) -> Iterator[tuple[App, App, Path]]:
     """Two copies in step around a remote."""
     remote = bare(tmp_path / "remote.git")
-    init_vault(tmp_path / "one")
+    new_vault(tmp_path / "one")
     git(tmp_path / "one", "remote", "add", "origin", str(remote))
     with App.open(tmp_path / "one", SETTINGS) as one:
         remember(one, "The boat is called Petrel.")

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.app import App, clone_vault, init_vault
+from oneiro_vault.app import App, clone_vault
 from oneiro_vault.core.question import Question
 from oneiro_vault.settings.definitions import Settings
+from tests.copies import new_vault
 from tests.judges.scripted import ScriptedJudge
 from tests.operations.care.test_synchronize import SETTINGS
 from tests.sync.support import bare
@@ -63,7 +64,7 @@ def judge(times: int, keep: int = 0) -> ScriptedJudge:
 def pair(tmp_path: Path) -> Iterator[Pair]:
     """Two copies in step, of a vault with three facts, two of which are one."""
     remote = bare(tmp_path / "remote.git")
-    init_vault(tmp_path / "one")
+    new_vault(tmp_path / "one")
     git(tmp_path / "one", "remote", "add", "origin", str(remote))
     with App.open(tmp_path / "one", NIGHT) as one:
         one.call("remember", {"items": [{"text": text} for text in FACTS], "dedupe": False})

@@ -9,10 +9,11 @@ from typing import Any
 
 from starlette.requests import Request
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.daemon.asgi import OURS, Pools
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.web.page_server import PageDoor
+from tests.copies import new_vault
 from tests.operations.conftest import QUICK
 
 
@@ -25,7 +26,7 @@ def knock() -> Request:
 
 
 def test_of_two_that_knock_at_once_one_opens(tmp_path: Path) -> None:
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
 
     async def both(door: PageDoor) -> tuple[list[dict[str, Any]], int]:
         before = len(asyncio.all_tasks())

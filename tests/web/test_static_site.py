@@ -14,10 +14,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.web import static_site
 from oneiro_vault.web.static_site import MOST, Dot, picture
+from tests.copies import new_vault
 from tests.operations.conftest import QUICK, stored
 from tests.pictures import encoded
 
@@ -46,7 +47,7 @@ class Elements(HTMLParser):
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Files]:
     root = tmp_path / "vault"
-    init_vault(root)
+    new_vault(root)
     with App.open(root, QUICK) as app:
 
         def call(op: str, **params: object) -> dict[str, object]:

@@ -15,6 +15,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -23,13 +24,22 @@ from oneiro_vault.core.conversation import tagging
 from oneiro_vault.core.text import claims
 from oneiro_vault.core.text.language import detect, is_english
 
-_DATA: Final[dict[str, str | list[str]]] = tomllib.loads(
-    files(__package__).joinpath("pasted.toml").read_text("utf-8")
-)
-_SIGNS: Final = {
-    name: re.compile("".join(said).replace("{what}", "".join(_DATA["what"])))
-    for name, said in _DATA.items()
-}
+
+@cache
+def _data() -> dict[str, str | list[str]]:
+    return tomllib.loads(files(__package__).joinpath("pasted.toml").read_text("utf-8"))
+
+
+class _Signs(dict[str, re.Pattern[str]]):
+    """Patterns, each made when it is first asked for: most processes that import this never ask."""
+
+    def __missing__(self, name: str) -> re.Pattern[str]:
+        data = _data()
+        self[name] = re.compile("".join(data[name]).replace("{what}", "".join(data["what"])))
+        return self[name]
+
+
+_SIGNS: Final = _Signs()
 """How what was pasted looks, and how people speak of it."""
 _LONG: Final = 500
 """Characters of a line without a first person above which it was not typed."""

@@ -20,13 +20,14 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.cli.commands.dream import Sitting
 from oneiro_vault.cli.output import Style
 from oneiro_vault.daemon.protocol import Terminal
 from oneiro_vault.operations.dream import run_now
 from oneiro_vault.settings.definitions import Settings
 from tests.box import Box, eventually, until_closed
+from tests.copies import new_vault
 from tests.judges.wire import completion, endpoint
 from tests.operations.dream.support import SETTINGS, dream, fill, git, judged
 from tests.operations.dream.support import TWINS as TWO_PAIRS
@@ -368,7 +369,7 @@ TWICE = ("The tap in the kitchen drips all winter.", "The oven hums when it is c
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[App]:
     """Three proposals wait."""
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     with App.open(
         tmp_path / "vault",
         Settings(

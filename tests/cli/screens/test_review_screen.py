@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.settings.definitions import Settings
 from tests.cli.screens.support import Stage, play
+from tests.copies import new_vault
 from tests.operations.dream.support import SETTINGS, TWINS, dream, fill, judged
 
 NOTES = (
@@ -24,7 +25,7 @@ PLAIN = SETTINGS | {"dreams.review": True, "consolidate.similarity": 0.6, "dream
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[App]:
     """Three proposals wait."""
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     with App.open(tmp_path / "vault", Settings(PLAIN)) as found:
         fill(found, *NOTES)
         judged(found)
@@ -155,7 +156,7 @@ def test_it_fits_and_needs_no_colour(
 
 def test_a_note_cannot_steer_the_screen(tmp_path: Path) -> None:
     evil = "The [red]tap[/red] \x1b[2J\x1b]0;owned\x07 drips [@click=app.exit]here[/] \u202eall winter."
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     with App.open(tmp_path / "vault", Settings(PLAIN)) as vault:
         fill(vault, evil, evil + "\n")
         judged(vault)

@@ -11,12 +11,13 @@ import pytest
 from textual.binding import Binding
 from textual.widgets import Input
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.cli.screens import key_table
 from oneiro_vault.cli.screens.review_screen import ReviewScreen
 from oneiro_vault.cli.screens.search_screen import NoteScreen, SearchScreen
 from oneiro_vault.settings.definitions import Settings
 from tests.cli.screens.support import Stage, play
+from tests.copies import new_vault
 
 BOAT = "The boat in the harbour is called Petrel."
 OVEN = "# The oven\n\nIt *hums* when it is [cold](http://example.org) outside.\n\n- item one\n"
@@ -24,7 +25,7 @@ OVEN = "# The oven\n\nIt *hums* when it is [cold](http://example.org) outside.\n
 
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[App]:
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     plain: dict[str, Any] = {"disk.reserve": 0, "edits.quiet": 0.0, "embed.model": "hash"}
     with App.open(tmp_path / "vault", Settings(plain)) as vault:
         for text in (BOAT, OVEN):

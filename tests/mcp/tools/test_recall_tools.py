@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from mcp_types import TextResourceContents
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.core.markdown.quoting import PREFACE, escape
 from oneiro_vault.core.question import Question
 from oneiro_vault.mcp import formatting
 from oneiro_vault.settings.definitions import Settings
+from tests.copies import new_vault
 from tests.judges.scripted import Script, ScriptedJudge
 from tests.mcp.speaking import connected, ids, run, server_over, words
 
@@ -31,7 +32,7 @@ ALIKE = (
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[App]:
     """A vault in which near is near enough."""
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     with App.open(
         tmp_path / "vault",
         Settings({"embed.model": "hash", "disk.reserve": 0, "consolidate.similarity": 0.6}),

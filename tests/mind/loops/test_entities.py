@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.mind.base import Named, New, Note
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops.entities import LOOP
 from oneiro_vault.operations.dream.vault_snapshot import NAMES
 from oneiro_vault.settings.definitions import Settings
+from tests.copies import new_vault
 from tests.judges.scripted import ScriptedJudge
 from tests.mind.support import Memo, note, snapshot
 from tests.operations.conftest import Call, stored
@@ -30,7 +31,7 @@ SAID = [
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     return tmp_path / "vault"
 
 

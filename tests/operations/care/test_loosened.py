@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.app import App, clone_vault, init_vault, trust
+from oneiro_vault.app import App, clone_vault, trust
 from oneiro_vault.errors import SecretFound
 from oneiro_vault.settings import definitions
 from oneiro_vault.settings.definitions import load
+from tests.copies import new_vault
 from tests.operations.erasure import remember
 from tests.sync.support import bare
 from tests.vault.support import git
@@ -55,7 +56,7 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     """Two copies around a remote."""
     remote = bare(tmp_path / "remote.git")
     one, two = tmp_path / "one", tmp_path / "two"
-    init_vault(one)
+    new_vault(one)
     git(one, "remote", "add", "origin", str(remote))
     (one / "oneiro.toml").write_text("[dreams]\nreview = true\nbrake = 0.05\n")
     with opened(one) as app:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.app import OPS, App, init_vault
+from oneiro_vault.app import OPS, App
 from oneiro_vault.daemon.protocol import HOT, READS
 from oneiro_vault.errors import (
     AmbiguousId,
@@ -24,6 +24,7 @@ from oneiro_vault.mcp import server
 from oneiro_vault.operations.care import purge
 from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.worktree.files import digest
+from tests.copies import new_vault
 from tests.operations.conftest import QUICK
 from tests.operations.erasure import TEXT, everything, remember, said_everywhere
 from tests.vault.support import git
@@ -244,7 +245,7 @@ def test_the_receipt_says_what_remotes_must_do(root: Path, tmp_path: Path) -> No
 
 
 def test_a_new_vault_can_be_purged(tmp_path: Path) -> None:
-    init_vault(tmp_path / "v")
+    new_vault(tmp_path / "v")
     with App.open(tmp_path / "v", QUICK) as app, pytest.raises(NotFound):
         purge.look(app.house, matching="anything at all")
 

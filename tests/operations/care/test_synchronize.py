@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.app import App, clone_vault, init_vault
+from oneiro_vault.app import App, clone_vault
 from oneiro_vault.errors import (
     GitProblem,
     InvalidInput,
@@ -21,6 +21,7 @@ from oneiro_vault.errors import (
 )
 from oneiro_vault.operations.care import synchronize
 from oneiro_vault.settings.definitions import Settings, load
+from tests.copies import new_vault
 from tests.sync.support import WAIT, bare
 from tests.vault.support import git
 
@@ -37,7 +38,7 @@ def remote(tmp_path: Path) -> Path:
 @pytest.fixture
 def app(tmp_path: Path, remote: Path) -> Iterator[App]:
     """A vault with a remote that is empty yet."""
-    init_vault(tmp_path / "one")
+    new_vault(tmp_path / "one")
     git(tmp_path / "one", "remote", "add", "origin", str(remote))
     with App.open(tmp_path / "one", SETTINGS) as found:
         yield found

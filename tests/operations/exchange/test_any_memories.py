@@ -12,12 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.importers import okf, own
 from oneiro_vault.importers.archive import Archive
 from oneiro_vault.importers.records import Note, Skipped
+from tests.copies import new_vault
 from tests.operations.conftest import QUICK
 
 NAMES = ["index", "log", "Index", "LOG", "Größe", "größe", "a b", "naïve 🦊", "日本", "con (1)"]
@@ -48,7 +49,7 @@ NOTES = st.dictionaries(
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("any") / "vault"
-    init_vault(made)
+    new_vault(made)
     shutil.rmtree(made / ".oneiro", ignore_errors=True)
     return made
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.app import init_vault
 from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound
+from tests.copies import new_vault
 from tests.operations.past import Life, life
 from tests.vault.support import git
 
@@ -22,7 +22,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Life, dict
     """Day 0: Rome, a boat, bees. Day 10: it was Milan since 2024, the boat is blue, the bees are
     forgotten. Day 20: today."""
     root = tmp_path_factory.mktemp("past") / "vault"
-    init_vault(root)
+    new_vault(root)
     with life(root) as found:
         told = [
             {"text": ROME, "valid_from": "2020-01-01", "title": "Ana"},
@@ -116,7 +116,7 @@ def test_an_id_that_was_not_there_then(lived: Lived, which: str, when: str, word
 
 
 def test_what_a_person_deleted_or_moved_by_hand(tmp_path: Path) -> None:
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     with life(tmp_path / "vault") as found:
         ident = found.remember("Bo keeps bees.")
         (found.root / "walk.md").write_text("We walked along the harbour.\n")
@@ -227,7 +227,7 @@ def test_filters_and_weak_questions_work_in_the_past_too(lived: Lived) -> None:
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     """Words of old texts whose vectors are gone, and many of them: nobody waits for those."""
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     with life(tmp_path / "vault") as found:
         ids = found.several(
             *(
@@ -253,7 +253,7 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
 
 
 def test_an_id_that_was_used_twice_then(tmp_path: Path) -> None:
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     with life(tmp_path / "vault") as found:
         ident = found.remember("One.")
         row = found.app.house.indexing.resolve(ident)
@@ -271,7 +271,7 @@ def test_a_commit_whose_date_is_wrong_counts_from_where_it_stands(
     belief of a day on which it was not there, and every copy of the history gives the same
     answer."""
     root = tmp_path / "vault"
-    init_vault(root)
+    new_vault(root)
     with life(root) as found:
         found.remember(ROME, title="Ana")
         found.day = 10

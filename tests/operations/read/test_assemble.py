@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 import quicktok
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.core.markdown.orientation import at_most
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.recall import sections
 from oneiro_vault.recall.sections import Piece, fitted
 from oneiro_vault.settings.definitions import Settings
+from tests.copies import new_vault
 from tests.operations.conftest import QUICK, Call, stored
 
 PROMPT = "Check if Peter's content is passing as human"
@@ -56,7 +57,7 @@ OTHERS = [
 @pytest.fixture
 def model_call(tmp_path: Path) -> Iterator[Call]:
     """A vault with the packaged model."""
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     settings = Settings({"disk.reserve": 0, "edits.quiet": 0.0})
     with App.open(tmp_path / "vault", settings) as app:
         yield lambda op, **params: app.call(op, params)
@@ -185,7 +186,7 @@ def test_bad_requests(call: Call) -> None:
 @pytest.mark.model
 def test_what_a_person_always_wants_is_a_rule(tmp_path: Path) -> None:
     """Said in passing one day, it stands beside the work that it is about."""
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     said = (
         "User: the invoice page is slow again.\n\n"
         "User: from now on never deploy on fridays, support is empty then.\n\n"
@@ -211,7 +212,7 @@ def test_what_a_person_always_wants_is_a_rule(tmp_path: Path) -> None:
 def test_a_conversation_stands_there_with_how_it_ended_and_not_with_its_words(
     tmp_path: Path,
 ) -> None:
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     said = "User: the fare table is wrong on sundays\n\nAssistant: I corrected the sunday fares."
     with App.open(tmp_path / "vault", Settings({"disk.reserve": 0, "edits.quiet": 0.0})) as app:
         made = app.call("capture", {"text": said, "kind": "session", "session": "s1"})

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.app import App, init_vault, open_vault
+from oneiro_vault.app import App, open_vault
 from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound
 from oneiro_vault.index.base import LOADING
 from oneiro_vault.index.embed.embedders import HashEmbedder
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.settings.definitions import Settings
+from tests.copies import new_vault
 from tests.operations.conftest import QUICK, Call, hits, stored
 from tests.operations.past import life
 from tests.operations.remember.test_write import git
@@ -373,7 +374,7 @@ ENGLISH = "Key number {} is under the flowerpot beside the door.\n"
 
 def filled(root: Path, model: str, german: int, english: int) -> App:
     """A vault with so many notes, of whose model nothing is asked."""
-    init_vault(root)
+    new_vault(root)
     for number in range(german + english):
         (root / f"{number}.md").write_text(
             (GERMAN if number < german else ENGLISH).format(number), encoding="utf-8"

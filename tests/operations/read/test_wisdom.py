@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.errors import InvalidInput, NotFound
 from oneiro_vault.operations.read.wisdom import KINDS
 from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.vault import ledger
+from tests.copies import new_vault
 from tests.month.life import Clock
 from tests.operations.conftest import Call, stored
 
@@ -24,7 +25,7 @@ def clock() -> Clock:
 @pytest.fixture
 def lived(tmp_path: Path, clock: Clock) -> Iterator[Call]:
     """A vault with the packaged model and a small company's past."""
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     settings = Settings({"disk.reserve": 0, "edits.quiet": 0.0})
     with App.open(tmp_path / "vault", settings, clock=clock) as app:
         yield lambda op, **params: app.call(op, params)

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.app import App, init_vault
+from oneiro_vault.app import App
 from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound
 from oneiro_vault.settings.definitions import Settings
+from tests.copies import new_vault
 from tests.month.life import Clock
 from tests.operations.conftest import Call, hits, stored
 
@@ -39,7 +40,7 @@ def clock() -> Clock:
 @pytest.fixture
 def lived(tmp_path: Path, clock: Clock) -> Iterator[App]:
     """A vault with the packaged model."""
-    init_vault(tmp_path / "vault")
+    new_vault(tmp_path / "vault")
     settings = Settings({"disk.reserve": 0, "edits.quiet": 0.0})
     with App.open(tmp_path / "vault", settings, clock=clock) as app:
         yield app
