@@ -22,7 +22,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -285,33 +284,6 @@ def _ours() -> Settings:
     return Settings(_env_file=None, anonymized_telemetry=False)
 
 
-@contextmanager
-def _uncompared() -> Iterator[None]:
-    """Chroma's classes are made without comparing each method with that of its base class, which
-    tells its authors something and takes a quarter of the time that loading it takes."""
-    try:
-        overrides = import_module("overrides")
-    except ImportError:
-        yield  # a Chroma that does without
-        return
-    kept = {name: getattr(overrides, name) for name in ("override", "overrides")}
-    try:
-        for name in kept:
-            setattr(overrides, name, _marked)
-        yield
-    finally:
-        for name, decorator in kept.items():
-            setattr(overrides, name, decorator)
-
-
-def _marked(method: Any = None, **_checks: bool) -> Any:
-    """All that a base class asks of a method that replaces one of its own."""
-    if method is None:
-        return _marked
-    method.__override__ = True
-    return method
-
-
 class ChromaShelf:
     """A Chroma folder, opened by whatever first needs it: loading Chroma takes longer than most
     questions."""
@@ -334,14 +306,12 @@ class ChromaShelf:
 
     def _opened(self) -> Any:
         os.environ.update(_NO_NETWORK)
-        with _uncompared():
-            import chromadb
+        import chromadb
 
-            self.folder.mkdir(
-                exist_ok=True
-            )  # not its parents: a vault that was moved away must not come back as an empty shell
-            settings = _ours().model_copy()
-            self._client = chromadb.PersistentClient(str(self.folder), settings=settings)
+        self.folder.mkdir(
+            exist_ok=True
+        )  # not its parents: a vault that was moved away must not come back as an empty shell
+        self._client = chromadb.PersistentClient(str(self.folder), settings=_ours().model_copy())
         return self._client
 
     def store(self, name: str) -> ChromaStore:

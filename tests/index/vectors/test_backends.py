@@ -195,24 +195,3 @@ def test_it_comes_back_as_it_was_written(tmp_path: Path) -> None:
 def test_what_makes_no_sense_is_no_pointer(tmp_path: Path, content: str) -> None:
     (tmp_path / backends.POINTER).write_text(content)
     assert backends.read_pointer(tmp_path) is None
-
-
-def test_what_chroma_is_loaded_with_is_as_it_was(tmp_path: Path) -> None:
-    """Its classes are made without a comparison that others may want of theirs."""
-    code = (
-        "import sys, overrides; from pathlib import Path\n"
-        "from oneiro_vault.index.vectors.backends import ChromaShelf\n"
-        "before = (overrides.override, overrides.overrides)\n"
-        "assert ChromaShelf(Path(sys.argv[1])).client is not None\n"
-        "import chromadb.api.rust as rust\n"
-        "assert (overrides.override, overrides.overrides) == before\n"
-        "assert rust.RustBindingsAPI.heartbeat.__override__\n"
-        "class Above:\n    def run(self, given: int) -> int: return given\n"
-        "try:\n    class Below(Above):\n        @overrides.override\n        def run(self) -> int: return 0\n"
-        "except TypeError: print('compared')\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "chroma")],
-        capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
-    assert done.stdout == "compared\n"
