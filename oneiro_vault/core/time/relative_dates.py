@@ -178,11 +178,20 @@ def find(text: str, said: date) -> list[tuple[int, int, Days]]:
     return sorted(found)
 
 
+_HALF_A_YEAR: Final = 183
+"""Days."""
+
+
 def begins(text: str, said: date) -> date | None:
     """The coming day from which a text says that it holds ("from 4 January", "ab März"), None where
-    it names none or several."""
+    it names none or several, or may as well mean the one that was: without its year more than half
+    a year ahead."""
     folded = _same_length(text)
-    known = [(start, end, first) for start, end, (first, _) in find(text, said)]
+    known = [
+        (start, end, first)
+        for start, end, (first, _) in find(text, said)
+        if (first - said).days <= _HALF_A_YEAR
+    ]
     known += [
         (one.start(), one.end(), day) for one in _FULL.finditer(folded) if (day := _full(one))
     ]

@@ -22,7 +22,7 @@ CHANGES = [
     ("Ana prefers releases on Fridays.", "Ana prefers releases on Thursdays now.", "on which day does Ana prefer releases?"),
     ("The office is in the Lindengasse.", "The office has moved to the Burggasse.", "where is the office?"),
     ("Tom's piano lesson is on Mondays at five.", "Tom's piano lesson is on Wednesdays at half past four.", "when is Tom's piano lesson?"),
-    ("The rent of the workshop is 840 euros.", "The rent of the workshop is 910 euros since January.", "what is the rent of the workshop?"),
+    ("The rent of the workshop is 840 euros.", "The rent of the workshop is 910 euros from January on.", "what is the rent of the workshop?"),
     ("Our dentist is Dr. Huber.", "Our dentist is Dr. Maier now, Huber has retired.", "who is our dentist?"),
     ("The API rate limit is 100 requests a minute.", "The API rate limit is 250 requests a minute.", "what is the API rate limit?"),
     ("Grandma lives with Aunt Rosa.", "Grandma lives in the home in Melk since the fall.", "where does Grandma live?"),
