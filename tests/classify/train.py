@@ -19,11 +19,12 @@ from sklearn.linear_model import LogisticRegression
 
 from oneiro_vault.classify import classifier
 from oneiro_vault.classify.classifier import INTENTS, SPEAKERS, TOPICS, WEIGHTS, Head, Vectors
-from tests.classify import train_layers, train_names, train_needed
+from tests.classify import train_layers, train_names, train_needed, train_relations
 from tests.classify.lines import HELD, NONE, SPOKEN, Examples, examples, unseen
 from tests.classify.train_layers import HEADS
 from tests.classify.train_names import NAMES
 from tests.classify.train_needed import NEEDED
+from tests.classify.train_relations import RELATIONS
 
 LAYERS: Final = "layers"
 """What tuning them is called among the heads."""
@@ -167,12 +168,14 @@ def figures(sure: Vectors, labels: Any) -> str:
 
 def main() -> None:
     """Write the weights, or measure; of the heads that are named, else of all."""
-    every = {*get_args(Head), NEEDED, NAMES, LAYERS}
+    every = {*get_args(Head), NEEDED, NAMES, RELATIONS, LAYERS}
     names = every.intersection(sys.argv) or every
     heads: list[Head] = [head for head in get_args(Head) if head in names or LAYERS in names]
     if "--check" in sys.argv:
         for head in heads:
             check(head)
+        if RELATIONS in names:
+            train_relations.check()
         if NEEDED in names:
             train_needed.check([*train_needed.seen(sorted(train_needed.LIVES.glob("*.json")))])
         return
@@ -181,6 +184,8 @@ def main() -> None:
         names = every
     if NAMES in names:
         train_names.train()
+    if RELATIONS in names:
+        train_relations.train()
     learned: dict[str, Any] = {}
     if names < every:
         with np.load(WEIGHTS) as known:
