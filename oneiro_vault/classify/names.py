@@ -16,6 +16,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -41,9 +42,9 @@ NONE: Final = "none"
 """The answer that two are not said to be related."""
 LOOSE: Final = "associated_with"
 """How two are related who surely are, where nothing tells how."""
-SURE: Final = 0.5
+SURE: Final = 0.8
 """How likely a relation is, at least."""
-RELATED: Final = 0.7
+RELATED: Final = 0.9
 """How likely two are related somehow, at least."""
 _OWN: Final = re.compile(r"['’]s?$", re.I)
 _PARTS: Final = re.compile(r"(.)\1+")
@@ -74,8 +75,8 @@ class Tie:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two that a sentence names, in its order (None: whoever speaks), and what is seen of them: the
-    codes of its looks, and the words before, of, between and after them as the model has them, 5 x 64."""
+    """Two that a sentence names, in its order (None: whoever speaks); the codes of their looks; and
+    what the model makes of the words before, of, between and after them, 5 x 64."""
 
     first: Name | None
     second: Name
@@ -206,20 +207,11 @@ def _look(word: str) -> str:
 _MIDDLE: Final = 12
 """Words between two names that are looked at."""
 _AROUND: Final = 6
-_STOPS: Final = frozenset((*",;:.!()–—", "and", "but", "und", "aber", "et", "mais", "y", "pero", "e"))
-"""Where another clause may begin."""
-_UNSURE: Final = frozenset(
-    """
-    if whether would could should might may maybe perhaps suppose imagine not never no nor without
-    was were had until former formerly ex left quit resigned fired retired divorced separated lost
-    wenn falls ob würde könnte vielleicht nicht nie kein keine keinen war waren hatte früher
-    ehemalig ehemalige ehemaliger getrennt si peut-être pas jamais plus était ancien ancienne nunca
-    quizás era antes antiguo antigua se forse non mai niet geen nooit misschien als não talvez ikke
-    inte
-    """.split()
+_STOPS: Final = frozenset(
+    (*",;:.!()–—", "and", "but", "und", "aber", "et", "mais", "y", "pero", "e")
 )
-"""What denies or supposes, or speaks of what is over."""
-_USED: Final = ("used", "to")
+"""Where another clause may begin."""
+_OVER: Final = (("used", "to"), ("moved", "from"))
 
 
 def pairs(text: str, found: Sequence[Name], states: Array) -> Iterator[Pair]:
@@ -231,12 +223,13 @@ def pairs(text: str, found: Sequence[Name], states: Array) -> Iterator[Pair]:
             row = _Row(line, here, (start, end), states)
             for at, second in row.places:
                 for before, first in [(-1, None), *row.places]:
-                    apart = first is None or _apart(first.text, second.text)
-                    if before < at and apart and not row.unsure(before, at):
+                    two = first is None or apart(first.text, second.text)
+                    if before < at and two and not row.unsure(before, at):
                         yield row.pair(before, first, at, second)
 
 
-def _apart(one: str, other: str) -> bool:
+def apart(one: str, other: str) -> bool:
+    """Is neither name a form of the other?"""
     mine, theirs = (set(_OWN.sub("", name.lower()).split()) for name in (one, other))
     return not (mine <= theirs or theirs <= mine)
 
@@ -273,10 +266,9 @@ class _Row:
         ends = second + 1
         while ends < len(self._said) and self._said[ends] not in _STOPS:
             ends += 1
-        clause = self._said[begins:ends]
-        return any(word in _UNSURE or word.endswith("n't") for word in clause) or any(
-            both in (_USED, ("moved", "from")) for both in zip(clause, clause[1:], strict=False)
-        )
+        clause = self._kinds[begins:ends]
+        denied = any(kind == "#unsure" or kind.endswith("n't") for kind in clause)
+        return denied or any(both in _OVER for both in pairwise(self._said[begins:ends]))
 
     def pair(self, first: int, one: Name | None, second: int, other: Name) -> Pair:
         """What is seen of two of its places, the first -1 for whoever speaks."""

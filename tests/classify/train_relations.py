@@ -32,10 +32,12 @@ SAID: Final = {
 }  # fmt: skip
 """What a relation of the corpus is called in the vault's closed list, the others as they are; `~`:
 from its other end."""
-FEWEST: Final = 3
+FEWEST: Final = 5
 """Pairs that have a look which is learned."""
 LEAST: Final = 5
 """Pairs that have an answer which is learned."""
+STEPS: Final = 31
+"""Of a weight, to each side."""
 SPREAD: Final = 3.0
 """Length of what is seen, beside what the model makes of it."""
 EPOCHS: Final = 14
@@ -83,8 +85,10 @@ def learned(tagged: bool = False) -> list[Learned]:
         marks = [Name(line.text[a:b], kind, a, b, 1.0) for a, b, kind in line.found]
         here = list(names._names(line.text, 0, rows)) if tagged else marks
         said = stated(line, given)
-        for pair in names.pairs(line.text, here, rows):
-            found.append(Learned(pair, line, frozenset(_answers(pair, said)) or frozenset([NONE])))
+        found += [
+            Learned(pair, line, frozenset(_answers(pair, said)) or frozenset([NONE]))
+            for pair in names.pairs(line.text, here, rows)
+        ]
     return found
 
 
@@ -98,7 +102,7 @@ def _answers(pair: Pair, said: set[tuple[str, str, str]]) -> Iterator[str]:
 
 
 def _same(one: str, other: str) -> bool:
-    return one == other or (ME not in (one, other) and not names._apart(one, other))
+    return one == other or (ME not in (one, other) and not names.apart(one, other))
 
 
 class Net(nn.Module):  # type: ignore[misc]  # torch has no types here
@@ -153,7 +157,7 @@ def fit(given: Sequence[Learned]) -> dict[str, Any]:
             (-(scores * labels[part]).sum(1).mean()).backward()
             optimizer.step()
     table = net.words.weight.detach().numpy() * SPREAD
-    scale = np.float32(np.abs(table).max() / 127)
+    scale = np.float32(np.abs(table).max() / STEPS)
     out = net.out.weight.detach().numpy().T / spread[:, None]
     return {
         "answers": np.array(answers),
@@ -192,9 +196,9 @@ def read(given: Sequence[Learned], weights: dict[str, Any]) -> tuple[int, int]:
 def _right(tie: Tie, one: Learned) -> bool:
     if tie.relation == names.LOOSE:
         return NONE not in one.answers
-    back = one.pair.first is not None and tie.other == one.pair.first.text
-    back = back or (one.pair.first is None and not tie.other)
-    return tie.relation in one.answers or (back and f"~{tie.relation}" in one.answers)
+    first = one.pair.first.text if one.pair.first else ""
+    back = tie.subject != first and tie.relation not in ALIKE
+    return f"{'~' * back}{tie.relation}" in one.answers
 
 
 def train() -> None:

@@ -378,7 +378,9 @@ def _revising(capture: Note, unit: Unit, existing: Note, text: str, create: Deci
     )
     if not whole:
         return create
-    items = "\n".join(dict.fromkeys([*relations(existing.memory.body), *_items(unit, trust(capture))]))
+    items = "\n".join(
+        dict.fromkeys([*relations(existing.memory.body), *_items(unit, trust(capture))])
+    )
     new = f"{new}\n\n{items}\n" if items else new
     return _instead_of(
         create, "revise", [existing], (Set(existing.id, _sources(capture, existing), new),)
