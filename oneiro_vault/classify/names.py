@@ -42,9 +42,9 @@ NONE: Final = "none"
 """The answer that two are not said to be related."""
 LOOSE: Final = "associated_with"
 """How two are related who surely are, where nothing tells how."""
-SURE: Final = 0.8
+SURE: Final = 0.85
 """How likely a relation is, at least."""
-RELATED: Final = 0.9
+RELATED: Final = 0.93
 """How likely two are related somehow, at least."""
 _OWN: Final = re.compile(r"['’]s?$", re.I)
 _PARTS: Final = re.compile(r"(.)\1+")
