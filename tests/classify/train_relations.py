@@ -49,7 +49,7 @@ SEED: Final = 13
 
 @dataclass(frozen=True)
 class Learned:
-    """A pair of a line, and its answers; `all` is how many relations the line has in all."""
+    """A pair of a line, and its answers."""
 
     pair: Pair
     line: Line
@@ -90,6 +90,13 @@ def learned(tagged: bool = False) -> list[Learned]:
             for pair in names.pairs(line.text, here, rows)
         ]
     return found
+
+
+def learned_of(line: Line) -> list[Pair]:
+    """The pairs of one line, of the names that are marked."""
+    (seen,) = classifier.model().encode([line.text], "words")
+    marks = [Name(line.text[a:b], kind, a, b, 1.0) for a, b, kind in line.found]
+    return list(names.pairs(line.text, marks, seen.reshape(WORDS, -1)))
 
 
 def _answers(pair: Pair, said: set[tuple[str, str, str]]) -> Iterator[str]:
