@@ -236,7 +236,7 @@ def test_without_a_model_what_was_said_is_filed_and_the_rest_waits(
     judged(app, OfflineJudge())
     run = dream(app, "encode")
     assert {one["op"] for one in run["decisions"]} == {"remember"}
-    assert [one.body.strip() for one in filed(app, root, capture)] == sorted(FACTS)
+    assert [prose(one.body).strip() for one in filed(app, root, capture)] == sorted(FACTS)
     assert len(app.call("captures", {})["waiting"]) == 1
     assert dream(app, "encode")["decisions"] == []
 
@@ -408,7 +408,7 @@ def test_without_a_model_a_note_states_the_relations_that_the_person_typed(
 def test_what_replaces_a_note_takes_its_relations_out_of_the_graph(app: App, root: Path) -> None:
     found = app.call(
         "capture",
-        {"text": "User: Ana works at Siemens, you know that.", "kind": "session", "when": WHEN},
+        {"text": "User: Ana works at Siemens, by the way.", "kind": "session", "when": WHEN},
     )
     judged(app, OfflineJudge())
     dream(app, "encode")
@@ -422,7 +422,7 @@ def test_what_replaces_a_note_takes_its_relations_out_of_the_graph(app: App, roo
 
 def test_from_elsewhere_rules_read_no_relations(app: App, root: Path) -> None:
     text = "User: Ana works at Siemens, by the way."
-    found = app.call("capture", {"text": text, "kind": "file", "when": WHEN})
+    found = app.call("capture", {"text": text, "kind": "note", "when": WHEN})
     judged(app, OfflineJudge())
     dream(app, "encode")
     assert [item for one in filed(app, root, found["id"]) for item in relations(one.body)] == []
