@@ -350,8 +350,7 @@ def chances(given: Sequence[Pair], learned: Mapping[str, Array]) -> Array:
 
 
 def _ties(given: Iterator[Pair]) -> Iterator[Tie]:
-    known = list(given)
-    if known:
+    if known := list(given):
         learned = ties()
         answers = [str(one) for one in learned["answers"]]
         for one, row in zip(known, chances(known, learned), strict=True):

@@ -146,23 +146,7 @@ def fit(given: Sequence[Learned]) -> dict[str, Any]:
     seen = torch.tensor((states - mean) / spread, dtype=torch.float32)
     rows = [[place[look] for look in one.pair.looks if look in place] for one in given]
     net = Net(len(codes), states.shape[1], len(answers))
-    optimizer = torch.optim.AdamW(net.parameters(), RATE, weight_decay=0.01)
-    order = np.random.default_rng(SEED)
-    for epoch in range(EPOCHS):
-        for group in optimizer.param_groups:
-            group["lr"] = RATE * (1 - epoch / EPOCHS)
-        mixed = order.permutation(len(given))
-        for start in range(0, len(mixed), BATCH):
-            part = mixed[start : start + BATCH]
-            starts = torch.tensor(np.cumsum([0, *(len(rows[at]) for at in part[:-1])]))
-            values = torch.tensor(
-                [SPREAD / len(given[at].pair.looks) ** 0.5 for at in part for _ in rows[at]]
-            )
-            looks = torch.tensor([look for at in part for look in rows[at]])
-            scores = torch.log_softmax(net(looks, starts, values, seen[part]), 1)
-            optimizer.zero_grad()
-            (-(scores * labels[part]).sum(1).mean()).backward()
-            optimizer.step()
+    _train(net, rows, [len(one.pair.looks) for one in given], seen, labels)
     table = net.words.weight.detach().numpy() * SPREAD
     scale = np.float32(np.abs(table).max() / STEPS)
     out = net.out.weight.detach().numpy().T / spread[:, None]
@@ -175,6 +159,25 @@ def fit(given: Sequence[Learned]) -> dict[str, Any]:
         "bias": (net.out.bias.detach().numpy() - mean @ out).astype(np.float32),
         "trained with": classifier.trained_with(),
     }
+
+
+def _train(net: Net, rows: list[list[int]], sizes: list[int], seen: Any, labels: Any) -> None:
+    """`rows`: what each pair has of the looks that are learned, `sizes`: of how many it has."""
+    optimizer = torch.optim.AdamW(net.parameters(), RATE, weight_decay=0.01)
+    order = np.random.default_rng(SEED)
+    for epoch in range(EPOCHS):
+        for group in optimizer.param_groups:
+            group["lr"] = RATE * (1 - epoch / EPOCHS)
+        mixed = order.permutation(len(rows))
+        for start in range(0, len(mixed), BATCH):
+            part = mixed[start : start + BATCH]
+            starts = torch.tensor(np.cumsum([0, *(len(rows[at]) for at in part[:-1])]))
+            values = torch.tensor([SPREAD / sizes[at] ** 0.5 for at in part for _ in rows[at]])
+            looks = torch.tensor([look for at in part for look in rows[at]])
+            scores = torch.log_softmax(net(looks, starts, values, seen[part]), 1)
+            optimizer.zero_grad()
+            (-(scores * labels[part]).sum(1).mean()).backward()
+            optimizer.step()
 
 
 def check() -> None:
