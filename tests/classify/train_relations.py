@@ -72,7 +72,9 @@ def stated(line: Line, given: Sequence[tuple[str, str, str]]) -> set[tuple[str, 
 def _ordered(one: str, relation: str, two: str) -> tuple[str, str, str]:
     if relation.startswith("~"):
         one, relation, two = two, relation[1:], one
-    return (*sorted((one, two)), relation) if relation in ALIKE else (one, two, relation)
+    if relation in ALIKE:
+        one, two = sorted((one, two))
+    return one, two, relation
 
 
 def learned(tagged: bool = False) -> list[Learned]:
