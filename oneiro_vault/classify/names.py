@@ -3,14 +3,20 @@
 Two opinions of every word are added: what it looks like and stands beside, and what the packaged
 model makes of it in its sentence, through a narrow layer (the second output of `GRAPH`). So names
 are found in small letters too, and capitals that name nobody are not.
+
+How a sentence relates two of them, or one to whoever speaks, is learned from the same lines: from
+the words between and around them, what these speak of (`relations.toml`), and what the model makes
+of them.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -30,7 +36,16 @@ KINDS: Final = ("person", "organization", "place", "project", "system", "animal"
 LABELS: Final = ("O", *(f"{at}-{kind}" for kind in KINDS for at in "BI"))
 """No name; the first word of one of that kind; the next ones."""
 WEIGHTS: Final = Path(__file__).with_name("names.npz")
+TIES: Final = Path(__file__).with_name("relations.npz")
 BUCKETS: Final = 1 << 14
+NONE: Final = "none"
+"""The answer that two are not said to be related."""
+LOOSE: Final = "associated_with"
+"""How two are related who surely are, where nothing tells how."""
+SURE: Final = 0.85
+"""How likely a relation is, at least."""
+RELATED: Final = 0.93
+"""How likely two are related somehow, at least."""
 _OWN: Final = re.compile(r"['’]s?$", re.I)
 _PARTS: Final = re.compile(r"(.)\1+")
 
@@ -47,6 +62,28 @@ class Name:
     likely: float
 
 
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """What a text says of two: `subject` is of this relation to `other`; "" is whoever speaks. How
+    likely it says so, 0-1."""
+
+    subject: str
+    relation: str
+    other: str
+    likely: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two that a sentence names, in its order (None: whoever speaks); the codes of their looks; and
+    what the model makes of the words before, of, between and after them, 5 x 64."""
+
+    first: Name | None
+    second: Name
+    looks: list[int]
+    states: Array
+
+
 def find(texts: Sequence[str]) -> list[list[Name]]:
     """The names in each text, in order. Raises EmbedderProblem where the packaged model is
     missing."""
@@ -59,6 +96,22 @@ def find(texts: Sequence[str]) -> list[list[Name]]:
     states = _states([piece for _, _, piece in pieces])
     for (number, start, piece), seen in zip(pieces, states, strict=True):
         found[number] += _names(piece, start, seen)
+    return found
+
+
+def related(texts: Sequence[str]) -> list[tuple[list[Name], list[Tie]]]:
+    """The names in each text, in order, and how its sentences say that they are related. None is
+    read of a question, or of a clause that denies, supposes or speaks of what is over. Raises
+    EmbedderProblem as `find`."""
+    pieces = [(number, *one) for number, text in enumerate(texts) for one in _pieces(text)]
+    found: list[tuple[list[Name], list[Tie]]] = [([], []) for _ in texts]
+    states = _states([piece for _, _, piece in pieces])
+    for (number, start, piece), seen in zip(pieces, states, strict=True):
+        named = list(_names(piece, 0, seen))
+        found[number][0].extend(
+            replace(one, start=start + one.start, end=start + one.end) for one in named
+        )
+        found[number][1].extend(_ties(pairs(piece, named, seen)))
     return found
 
 
@@ -151,6 +204,173 @@ def _look(word: str) -> str:
     return _PARTS.sub(r"\1+", "".join(kinds))
 
 
+_MIDDLE: Final = 12
+"""Words between two names that are looked at."""
+_AROUND: Final = 6
+_STOPS: Final = frozenset(
+    (*",;:.!()–—", "and", "but", "und", "aber", "et", "mais", "y", "pero", "e")
+)
+"""Where another clause may begin."""
+_OVER: Final = (("used", "to"), ("moved", "from"))
+
+
+def pairs(text: str, found: Sequence[Name], states: Array) -> Iterator[Pair]:
+    """What may be related in a text: two names of one sentence, or one and whoever speaks."""
+    line = words(text)[:WORDS]
+    for start, end in sentence_spans(text):
+        if "?" not in text[start:end]:
+            here = [one for one in found if start <= one.start < end]
+            row = _Row(line, here, (start, end), states)
+            for at, second in row.places:
+                for before, first in [(-1, None), *row.places]:
+                    two = first is None or apart(first.text, second.text)
+                    if before < at and two and not row.unsure(before, at):
+                        yield row.pair(before, first, at, second)
+
+
+def apart(one: str, other: str) -> bool:
+    """Is neither name a form of the other?"""
+    mine, theirs = (set(_OWN.sub("", name.lower()).split()) for name in (one, other))
+    return not (mine <= theirs or theirs <= mine)
+
+
+class _Row:
+    """The words of a sentence, a name as one: `said`, what stands for each there, and what it
+    speaks of."""
+
+    def __init__(
+        self, line: Sequence[Word], found: Sequence[Name], span: tuple[int, int], states: Array
+    ) -> None:
+        self.places: list[tuple[int, Name]] = []
+        self._said: list[str] = []
+        self._at: list[list[int]] = []
+        self._states = states
+        for number, (word, start, end) in enumerate(line):
+            name = next((one for one in found if start < one.end and end > one.start), None)
+            if not span[0] <= start < span[1]:
+                continue
+            if name and self.places and self.places[-1][1] is name:
+                self._at[self.places[-1][0]].append(number)
+                continue
+            if name:
+                self.places.append((len(self._said), name))
+            self._said.append(f"N{name.kind}" if name else word.lower().replace("’", "'"))
+            self._at.append([number])
+        self._kinds = [_speak().get(word, word) for word in self._said]
+
+    def unsure(self, first: int, second: int) -> bool:
+        """Does the clause with both deny, suppose or speak of the past?"""
+        begins = second if first < 0 else first
+        while begins > 0 and self._said[begins - 1] not in _STOPS:
+            begins -= 1
+        ends = second + 1
+        while ends < len(self._said) and self._said[ends] not in _STOPS:
+            ends += 1
+        clause = self._kinds[begins:ends]
+        denied = any(kind == "#unsure" or kind.endswith("n't") for kind in clause)
+        return denied or any(both in _OVER for both in pairwise(self._said[begins:ends]))
+
+    def pair(self, first: int, one: Name | None, second: int, other: Name) -> Pair:
+        """What is seen of two of its places, the first -1 for whoever speaks."""
+        kinds = f"{one.kind if one else 'me'} {other.kind}"
+        said = {f"kinds {kinds}"}
+        for row in (self._said, self._kinds):
+            looks = _between(row, first, second) if one else _beside(row, second)
+            for look in looks:
+                said |= {look, f"{look} {kinds}"}
+        codes = sorted(crc32(look.encode("utf-8", "replace")) for look in said)
+        left = second if one is None else first
+        parts = (
+            range(max(0, left - 3), left), () if one is None else (first,), (second,),
+            () if one is None else range(first + 1, second),
+            range(second + 1, min(len(self._said), second + 4)),
+        )  # fmt: skip
+        return Pair(one, other, codes, np.concatenate([self._mean(part) for part in parts]))
+
+    def _mean(self, places: Sequence[int]) -> Array:
+        rows = [number for place in places for number in self._at[place]]
+        return np.asarray(
+            self._states[rows].mean(axis=0) if rows else np.zeros(self._states.shape[1])
+        )
+
+
+def _between(row: Sequence[str], first: int, second: int) -> Iterator[str]:
+    middle = ["^", *row[first + 1 : second][:_MIDDLE], "$"]
+    yield f"far {min(_MIDDLE, second - first)}"
+    yield f"all {' '.join(middle)}"
+    yield from _runs("m", middle, 3)
+    yield from _edges(row, first, second)
+
+
+def _beside(row: Sequence[str], place: int) -> Iterator[str]:
+    yield from _runs("b", row[max(0, place - _AROUND) : place], 3)
+    yield from _runs("a", row[place + 1 : place + 1 + _AROUND], 2)
+    yield from (f"w {word}" for word in row)
+    yield from _edges(row, place, place)
+    spoken = [at for at, word in enumerate(row) if _speak().get(word, word) == "#first"]
+    if spoken:
+        near = min(spoken, key=lambda at: abs(at - place))
+        low, high = sorted((near, place))
+        yield f"I {max(-_AROUND, min(_AROUND, near - place))}"
+        yield f"I all {near < place} {' '.join(row[low + 1 : high][:_AROUND])}"
+        yield from (f"I {near < place} {word}" for word in row[low + 1 : high][:_MIDDLE])
+
+
+def _edges(row: Sequence[str], first: int, second: int) -> Iterator[str]:
+    before, after = ["<", "<", *row[:first]], [*row[second + 1 :], ">", ">", ">"]
+    yield from (f"l {before[-1]}", f"l {' '.join(before[-2:])}", f"lr {before[-1]} {after[0]}")
+    yield from (f"r {' '.join(after[:size])}" for size in (1, 2, 3))
+    yield from (f"L {word}" for word in before[-_AROUND:])
+    yield from (f"R {word}" for word in after[:_AROUND])
+
+
+def _runs(mark: str, row: Sequence[str], longest: int) -> Iterator[str]:
+    for size in range(1, longest + 1):
+        for at in range(len(row) - size + 1):
+            yield f"{mark} {' '.join(row[at : at + size])}"
+
+
+@cache
+def _speak() -> Mapping[str, str]:
+    """Word -> the kind of tie that it speaks of."""
+    table = tomllib.loads(TIES.with_suffix(".toml").read_text("utf-8"))
+    return {word: f"#{kind}" for kind, said in table.items() for word in said.split()}
+
+
+def chances(given: Sequence[Pair], learned: Mapping[str, Array]) -> Array:
+    """How likely each answer of a pair is, n x answers."""
+    codes = learned["codes"]
+    scores = np.stack([one.states for one in given]) @ learned["out"] + learned["bias"]
+    for place, one in enumerate(given):
+        at = np.searchsorted(codes, one.looks).clip(max=len(codes) - 1)
+        part = learned["words"][at[codes[at] == one.looks]].sum(axis=0)
+        scores[place] += part * learned["scale"] / np.sqrt(len(one.looks))
+    likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(likely / likely.sum(axis=1, keepdims=True))
+
+
+def _ties(given: Iterator[Pair]) -> Iterator[Tie]:
+    if known := list(given):
+        learned = ties()
+        answers = [str(one) for one in learned["answers"]]
+        for one, row in zip(known, chances(known, learned), strict=True):
+            if tie := told(one, dict(zip(answers, row.tolist(), strict=True))):
+                yield tie
+
+
+def told(pair: Pair, likely: Mapping[str, float]) -> Tie | None:
+    """What is said of a pair, of the chances of each answer; `~` is before a relation of the second
+    to the first."""
+    best = max(likely.keys() - {NONE}, key=lambda answer: (likely[answer], answer))
+    sure, somehow = likely[best], 1 - likely[NONE]
+    if sure < SURE:
+        best, sure = LOOSE, somehow
+    ends = pair.first.text if pair.first else "", pair.second.text
+    subject, other = ends[::-1] if best.startswith("~") else ends
+    enough = somehow >= RELATED if best == LOOSE else True
+    return Tie(subject, best.removeprefix("~"), other, sure) if enough else None
+
+
 @cache
 def version() -> str:
     """Differs where other weights may find other names."""
@@ -162,8 +382,19 @@ def weights() -> dict[str, Array]:
     """The weights: `words` one row a bucket (as bytes, times `scale`), `out` and `bias` behind the
     narrow layer, which the graph has, `steps` from label to label.
     Raises ValueError for weights that were trained with another model."""
-    with np.load(WEIGHTS) as found:
+    return _read(WEIGHTS)
+
+
+@cache
+def ties() -> dict[str, Array]:
+    """The weights of relations: `answers`; `words` (times `scale`), a row for each of `codes`;
+    `out` and `bias` behind what the model makes of a pair. Raises ValueError as `weights`."""
+    return _read(TIES)
+
+
+def _read(path: Path) -> dict[str, Array]:
+    with np.load(path) as found:
         learned = {name: found[name] for name in found.files}
     if str(learned.pop("trained with")) != trained_with():
-        raise ValueError(f"{WEIGHTS} was trained with another model; `make train` makes it anew")
+        raise ValueError(f"{path} was trained with another model; `make train` makes it anew")
     return learned

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from oneiro_vault.classify import first_things, orientation_gate
 from oneiro_vault.classify.classifier import PROCEDURE, dictates, worth_keeping
-from oneiro_vault.classify.names import find
+from oneiro_vault.classify.names import Name, Tie, find, related
 from oneiro_vault.core.conversation import personal, turns
 from oneiro_vault.core.conversation.pasted import joint
 from oneiro_vault.core.memory import no_weaker
@@ -49,6 +49,8 @@ _VERBS: Final = re.compile(
     r"heeft|zijn|jest|są|är)|'s|'re|'ll|'ve)\b",
     re.I,
 )
+LONGEST_NAME: Final = 60
+"""Characters of a name that is related to another."""
 LONGEST_PROCEDURE: Final = 900
 """Characters of a paragraph that is kept as one procedure."""
 LONGEST_TRIGGER: Final = 16
@@ -185,8 +187,8 @@ def _kept(shown: Shown, stretches: Sequence[str]) -> list[Mapping[str, Any]]:
                 )
             before, taken = sentence, keeps
     runs = [list(one) for one in dict.fromkeys(map(tuple, found))]
-    named = names([" ".join(said) for said in runs])
-    return [_unit(said, about, day) for said, about in zip(runs, named, strict=True)]
+    read = related([" ".join(said) for said in runs])
+    return [_unit(said, *one, day) for said, one in zip(runs, read, strict=True)]
 
 
 def _said_on(shown: Shown) -> date | None:
@@ -262,10 +264,16 @@ def _stands(sentence: str, fewest: int) -> bool:
 
 def names(texts: Sequence[str]) -> list[list[str]]:
     """Whom each names, and whose work."""
-    return [
-        list(dict.fromkeys(one.text for one in found if one.kind in _ABOUT))
-        for found in find(texts)
-    ]
+    return [_about(found) for found in find(texts)]
+
+
+def _about(found: Sequence[Name]) -> list[str]:
+    return list(dict.fromkeys(one.text for one in found if one.kind in _ABOUT))
+
+
+def _relation(one: Tie) -> Mapping[str, str]:
+    ends = (end or personal.PERSON for end in (one.subject, one.other))
+    return dict(zip(("subject", "other"), ends, strict=True)) | {"relation": one.relation}
 
 
 def place(question: Question) -> Mapping[str, Any] | None:
@@ -319,19 +327,24 @@ def distil(question: Question) -> Mapping[str, Any] | None:
     }  # fmt: skip
 
 
-def _unit(said: Sequence[str], about: Sequence[str], day: date | None) -> Mapping[str, Any]:
+def _unit(
+    said: Sequence[str], named: Sequence[Name], ties: Sequence[Tie], day: date | None
+) -> Mapping[str, Any]:
     text = " ".join(said)
     days = [found for one in _DAY.findall(text) if (found := _date(one))]
     if day:
         days += [first for _, _, (first, last) in relative_dates.find(text, day) if first == last]
+    fits = (one for one in ties if max(len(one.subject), len(one.other)) <= LONGEST_NAME)
+    sure = sorted(fits, key=lambda one: -one.likely)
     past = len(days) == 1 and (day is None or days[0] <= day)  # a day to come is of what is planned
     since = day and relative_dates.begins(text, day)
     happened = since or (days[0] if past else None)
     return {
         "content": relative_dates.beside(text, day) if day else text,
         "title": "",
-        "about": about[:5],
+        "about": _about(named)[:5],
         "tags": [],
+        "relations": [_relation(one) for one in sure[:8]],
         "happened": happened.isoformat() if happened else "",
         "quote": " … ".join(said),
     }

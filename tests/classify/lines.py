@@ -46,8 +46,10 @@ said them they are orders."""
 NONE: Final = "none"
 PARTS: Final = 8
 HELD: Final = 0
+RELATIONS: Final = "relations"
 NAMES: Final = "names"
-"""What the tagger of names is called among what `make train` trains, and the file of their lines."""
+"""What the tagger of names and what relates them are called among what `make train` trains, and the
+file of the names' lines."""
 SHORTEST: Final = 15
 """Characters of a line that may be the beginning of another."""
 

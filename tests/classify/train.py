@@ -20,7 +20,17 @@ from sklearn.linear_model import LogisticRegression
 from oneiro_vault.classify import classifier
 from oneiro_vault.classify.classifier import INTENTS, SPEAKERS, TOPICS, WEIGHTS, Head, Vectors
 from tests.classify import train_answered, train_needed
-from tests.classify.lines import HEADS, HELD, NAMES, NONE, SPOKEN, Examples, examples, unseen
+from tests.classify.lines import (
+    HEADS,
+    HELD,
+    NAMES,
+    NONE,
+    RELATIONS,
+    SPOKEN,
+    Examples,
+    examples,
+    unseen,
+)
 from tests.classify.train_answered import ANSWERED
 from tests.classify.train_needed import NEEDED
 
@@ -166,21 +176,24 @@ def figures(sure: Vectors, labels: Any) -> str:
 
 def main() -> None:
     """Write the weights, or measure; of the heads that are named, else of all."""
-    every = {*get_args(Head), NEEDED, ANSWERED, NAMES, LAYERS}
+    every = {*get_args(Head), NEEDED, ANSWERED, NAMES, RELATIONS, LAYERS}
     names = every.intersection(sys.argv) or every
     heads: list[Head] = [head for head in get_args(Head) if head in names or LAYERS in names]
     if "--check" in sys.argv:
         for head in heads:
             check(head)
+        if RELATIONS in names:
+            from tests.classify import train_relations
+
+            train_relations.check()
         if NEEDED in names:
             train_needed.check([*train_needed.seen(sorted(train_needed.LIVES.glob("*.json")))])
         if ANSWERED in names:
             train_answered.check([*train_answered.seen()])
         return
     if LAYERS in names:
-        from tests.classify import (
-            train_layers,
-        )  # torch takes seconds, also where tests are collected
+        # torch takes seconds, also where tests are collected
+        from tests.classify import train_layers
 
         train_layers.train()
         names = every
@@ -188,12 +201,14 @@ def main() -> None:
         from tests.classify import train_names
 
         train_names.train()
-    learned: dict[str, Any] = {}
-    if names < every:
-        with np.load(WEIGHTS) as known:
-            learned = {
-                name: known[name] for name in known.files if name.partition("/")[0] not in heads
-            }
+    if RELATIONS in names:
+        from tests.classify import train_relations
+
+        train_relations.train()
+    with np.load(WEIGHTS) as known:
+        learned: dict[str, Any] = {
+            name: known[name] for name in known.files if name.partition("/")[0] not in heads
+        }
     learned["trained with"] = np.array(classifier.trained_with())
     for head in heads:
         learned |= {f"{head}/{name}": array for name, array in learn(head, examples(head)).items()}

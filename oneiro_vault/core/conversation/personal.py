@@ -16,6 +16,8 @@ TITLES: Final = {
 }
 """Topic -> title of its block, in the order in which they are shown."""
 
+PERSON: Final = "the person"
+"""Whoever typed it, where others are told."""
 _LEAD: Final = re.compile(
     r"(?:(?:and|but|also|ok|okay|yeah|yep|right|hi|hello|well|oh|so|by the way|for the record|fyi|"
     r"und|außerdem|übrigens)[,.!]* )*",

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.conversation.turns import imported, waits
-from oneiro_vault.core.markdown.taxonomy import KINDS
+from oneiro_vault.core.markdown.taxonomy import KINDS, prose
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict
 from oneiro_vault.core.text import claims, polarity
 from oneiro_vault.core.text.query import fold, tokens
@@ -399,7 +399,7 @@ def put_off(snapshot: Snapshot, filing: Filing, new: list[tuple[set[str], Decisi
             stem
             for edit in decision.edits
             if isinstance(edit, New)
-            for stem in polarity.stems(edit.body)
+            for stem in polarity.stems(prose(edit.body))
         }
         if not words:
             continue

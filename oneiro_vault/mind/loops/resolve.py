@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from oneiro_vault.classify.classifier import intents
+from oneiro_vault.core.conversation.personal import PERSON
 from oneiro_vault.core.conversation.turns import KEY as SPANS
 from oneiro_vault.core.conversation.turns import OWN, REFLECTION
 from oneiro_vault.core.markdown.taxonomy import CATEGORY, KINDS, prose, relations, stated
@@ -24,6 +25,7 @@ from oneiro_vault.core.text.language import CAPITALISING, detect
 from oneiro_vault.core.text.numbers import unsaid
 from oneiro_vault.core.text.query import fold
 from oneiro_vault.errors import EmbedderProblem
+from oneiro_vault.judges.offline import NAME as RULES
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot, keyed, superseding
 from oneiro_vault.mind.support import capitalised, strange_names
 
@@ -217,7 +219,7 @@ def creating(
     capture: Note, unit: Unit, key: str, asked: tuple[str, ...], reason: str, judge: str = ""
 ) -> Decision:
     """File the fact as a memory of its own."""
-    new = New(meta(capture, unit), body(unit), "fact")
+    new = New(meta(capture, unit), body(unit, trust(capture), judge), "fact")
     return Decision(
         LOOP, "remember", new.meta["title"], reason, (new,), (capture.id,), asked, judge, key=key
     )
@@ -264,21 +266,28 @@ def steps(unit: Unit) -> list[str]:
     return lines if unit.trigger.strip() and len(lines) > 1 else []
 
 
-def body(unit: Unit) -> str:
+def body(unit: Unit, trust: str, judge: str = "") -> str:
     """The words of a fact, the steps of a procedure each on its line, and the relations it
-    states."""
+    states; rules read them of a person's own words only."""
     said = steps(unit)
     words = "\n".join(f"{n}. {one}" for n, one in enumerate(said, 1)) if said else ""
     words = words or line(unit.content)
-    items = "\n".join(dict.fromkeys(_items(unit)))
+    read = trust in OWN_WORDS or judge != RULES
+    items = "\n".join(dict.fromkeys(_items(unit, trust) if read else ()))
     return f"{words}\n\n{items}\n" if items else words
 
 
-def _items(unit: Unit) -> Iterator[str]:
-    """Relations of the closed list, between two that the fact or what it cites names."""
+def _items(unit: Unit, trust: str) -> Iterator[str]:
+    """Relations of the closed list, between two that the fact or what it cites names, or one and
+    the person whose own words it has."""
     said = fold(f"{unit.content} {unit.quote}")
+    speaks = trust in OWN_WORDS
     for one in unit.relations:
-        ends = [name for name in names([one.subject, one.other]) if fold(name) in said]
+        ends = [
+            name
+            for name in names([one.subject, one.other])
+            if fold(name) in said or (speaks and name == PERSON)
+        ]
         relation = line(one.relation).lower().replace(" ", "_")
         if len(ends) == 2 and CATEGORY.get(relation, _TEXT) != _TEXT:
             yield stated(ends[0], relation, ends[1])
@@ -369,7 +378,9 @@ def _revising(capture: Note, unit: Unit, existing: Note, text: str, create: Deci
     )
     if not whole:
         return create
-    items = "\n".join(dict.fromkeys([*relations(existing.memory.body), *_items(unit)]))
+    items = "\n".join(
+        dict.fromkeys([*relations(existing.memory.body), *_items(unit, trust(capture))])
+    )
     new = f"{new}\n\n{items}\n" if items else new
     return _instead_of(
         create, "revise", [existing], (Set(existing.id, _sources(capture, existing), new),)

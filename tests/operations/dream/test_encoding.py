@@ -11,6 +11,7 @@ import pytest
 
 from oneiro_vault.app import App
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.markdown.taxonomy import prose, relations
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.judges.offline import OfflineJudge
 from oneiro_vault.mind.validate import AFTER
@@ -235,7 +236,7 @@ def test_without_a_model_what_was_said_is_filed_and_the_rest_waits(
     judged(app, OfflineJudge())
     run = dream(app, "encode")
     assert {one["op"] for one in run["decisions"]} == {"remember"}
-    assert [one.body.strip() for one in filed(app, root, capture)] == sorted(FACTS)
+    assert [prose(one.body).strip() for one in filed(app, root, capture)] == sorted(FACTS)
     assert len(app.call("captures", {})["waiting"]) == 1
     assert dream(app, "encode")["decisions"] == []
 
@@ -315,7 +316,7 @@ def test_a_pasted_line_gains_no_trust_and_the_honest_ones_around_it_keep_theirs(
         ),
     )
     dream(app, "encode")
-    assert {one.body.strip(): one.trust for one in filed(app, root, found["id"])} == dict(
+    assert {prose(one.body).strip(): one.trust for one in filed(app, root, found["id"])} == dict(
         zip(facts, ("said", "external", "said"), strict=True)
     )
 
@@ -324,7 +325,7 @@ def test_without_a_model_nothing_pasted_is_kept(app: App, root: Path) -> None:
     found = app.call("capture", {"text": PASTED, "kind": "session", "session": "s1", "when": WHEN})
     judged(app, OfflineJudge())
     dream(app, "encode")
-    made = {one.body.strip(): one.trust for one in filed(app, root, found["id"])}
+    made = {prose(one.body).strip(): one.trust for one in filed(app, root, found["id"])}
     assert made == {
         "We fly to Lisbon on 14 May [2026-05-14].": "said",
         "My sister Ana comes along too.": "said",
@@ -344,7 +345,7 @@ def test_without_a_model_what_is_dictated_becomes_a_procedure_that_stands_beside
     judged(app, OfflineJudge())
     dream(app, "encode")
     fact, procedure = sorted(filed(app, root, found["id"]), key=lambda one: one.type != "semantic")
-    assert (fact.body.strip(), fact.trigger) == ("My sister Ana owns the boat Petrel.", "")
+    assert (prose(fact.body), fact.trigger) == ("My sister Ana owns the boat Petrel.", "")
     assert (procedure.type, procedure.trust, procedure.trigger, procedure.body.strip()) == (
         "procedure",
         "said",
@@ -383,3 +384,45 @@ def test_without_a_model_a_correction_replaces_and_can_be_taken_back(app: App, r
     }
     app.call("undo", {"run": run["run"]})
     assert notes() == {"My rent is 1,450 francs a month.": "active"}
+
+
+def test_without_a_model_a_note_states_the_relations_that_the_person_typed(
+    app: App, root: Path
+) -> None:
+    talk = (
+        "User: Ana works at Siemens, by the way. My boss Henrik wants the slides.\n\n"
+        "Assistant: Noted. Carla works at Bosch."
+    )
+    found = app.call("capture", {"text": talk, "kind": "session", "session": "s1", "when": WHEN})
+    judged(app, OfflineJudge())
+    dream(app, "encode")
+    made = filed(app, root, found["id"])
+    assert sorted(item for one in made for item in relations(one.body)) == [
+        "- [[Ana]] works_for [[Siemens]]",
+        "- [[Henrik]] manages [[the person]]",
+    ]
+    edges = app.call("graph", {"name": "Ana", "relation": "works_for"})["edges"]
+    assert [(one["source"], one["target"]) for one in edges] == [("name:ana", "name:siemens")]
+
+
+def test_what_replaces_a_note_takes_its_relations_out_of_the_graph(app: App, root: Path) -> None:
+    found = app.call(
+        "capture",
+        {"text": "User: Ana works at Siemens, by the way.", "kind": "session", "when": WHEN},
+    )
+    judged(app, OfflineJudge())
+    dream(app, "encode")
+    (old,) = filed(app, root, found["id"])
+    app.call("remember", {"items": [{"text": "Ana works at Bosch now.", "replaces": old.id}]})
+    edges = app.call("graph", {"name": "Ana"})["edges"]
+    assert all(one["relation"] != "works_for" for one in edges)
+    ever = app.call("graph", {"name": "Ana", "ever": True, "relation": "works_for"})["edges"]
+    assert [one["target"] for one in ever] == ["name:siemens"]
+
+
+def test_from_elsewhere_rules_read_no_relations(app: App, root: Path) -> None:
+    text = "User: Ana works at Siemens, by the way."
+    found = app.call("capture", {"text": text, "kind": "note", "when": WHEN})
+    judged(app, OfflineJudge())
+    dream(app, "encode")
+    assert [item for one in filed(app, root, found["id"]) for item in relations(one.body)] == []
