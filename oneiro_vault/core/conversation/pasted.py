@@ -37,6 +37,8 @@ _NEAR: Final = 80
 """Characters at the end of a text in which a conjunction may stand."""
 _QUOTED_WORDS: Final = 4
 _TITLE_WORDS: Final = 8
+_FEW: Final = 30
+"""Words of a lone sentence that somebody typed."""
 _TURNING: Final = frozenset(("RLO", "LRO", "RLE", "LRE", "RLI", "LRI"))
 
 
@@ -66,7 +68,7 @@ def foreign(text: str) -> list[Stretch]:
     stretches = [Stretch(*one) for one in found + extents[own:]]
     for start, end in extents[:own]:
         stretches += [
-            Stretch(start + a, start + b, doubted) for a, b, doubted in _inline(text[start:end])
+            Stretch(start + a, start + b, doubted) for a, b, doubted in _inline(text[start:end], alone=len(extents) == 1 and not found)
         ]
     return _joined(stretches, text)
 
@@ -133,7 +135,10 @@ def _in_bursts(text: str) -> bool:
     """In small letters, without an empty line, as people do who end no sentence with a mark: what
     they paste rarely looks like that."""
     lines = text.split("\n")
-    return all(line.lstrip()[:1].islower() and not _SIGNS["speaker"].match(line) for line in lines)
+    return all(
+        (line.lstrip()[:1].islower() and not _SIGNS["speaker"].match(line)) or _counts(line)
+        for line in lines
+    )
 
 
 def _introduces(line: str, later: Sequence[str], burst: bool) -> bool:
@@ -185,22 +190,56 @@ def _strange(line: str) -> bool:
         sign.isalpha() and unicodedata.normalize("NFKC", sign).isascii() for sign in others
     )
     return (
-        bool(_SIGNS["no_prose"].match(line))
+        bool(_SIGNS["no_prose"].match(line) and not _counts(line))
         or bool(_SIGNS["mixed"].search(line))
         or dressed
         or any(unicodedata.bidirectional(sign) in _TURNING for sign in others)
     )
 
 
+def _counts(line: str) -> bool:
+    """Does it begin with an amount or "&", go on in small letters, and speak of its writer? A line
+    of a patch begins with "+"."""
+    found = _amount(line)
+    if not found or not found["next"] or found["sign"] == "+" or not _small(line, found):
+        return False
+    speaks = _SIGNS["claims"].search(line) and not _tells_reader(line)
+    return bool(speaks or _SIGNS["alone"].search(line))
+
+
 def _answers(line: str) -> bool:
-    """Does it begin with a number, as people answer: in a sentence in which nobody speaks, and
-    without a word to a reader?"""
+    """Does it begin with an amount or a sign, as people answer: going on in small letters, or in a
+    sentence in which nobody speaks; and without a word to a reader, unless somebody speaks?"""
+    if not (found := _amount(line)):
+        return False
+    if not found["next"] or _small(line, found):
+        return bool(_SIGNS["alone"].search(line)) or not _tells_reader(line)
+    whole = "." in (found["ends"] or "") and not _SIGNS["numbered"].match(line)
     first, *_ = claims.split_sentences(line)
-    speaks = _SIGNS["claims"].search(first) or _SIGNS["to_reader"].search(line)
-    return bool(_SIGNS["sentence_of_numbers"].match(line)) and not speaks
+    speaks = not whole and _SIGNS["claims"].search(first) and detect(line) in ("", ENGLISH)
+    return bool(found["number"]) and not speaks and not _tells_reader(line)
 
 
-def _inline(line: str) -> Iterator[Stretch]:
+def _amount(line: str) -> re.Match[str] | None:
+    """The amount or sign that a line begins with; none before the speaker in a chat."""
+    found = _SIGNS["amount"].match(line)
+    timed = found and found["time"] and found["next"]
+    return None if timed and _SIGNS["speaks"].match(line, found.start("next")) else found
+
+
+def _small(line: str, found: re.Match[str]) -> bool:
+    """Do small letters (or "I") come next? "1. I live" is an item."""
+    begins = line[found.start("next") :]
+    return begins[0].islower() or bool(
+        re.match(r"I\b", begins) and not _SIGNS["numbered"].match(line)
+    )
+
+
+def _tells_reader(line: str) -> bool:
+    return bool(_SIGNS["to_reader"].search(_SIGNS["asks"].sub("", line)))
+
+
+def _inline(line: str, alone: bool) -> Iterator[Stretch]:
     """Quotations; what markup or orders to a reader begin, to the end of the line; and the words
     that `tagging` takes for somebody else's, sentence by sentence."""
     quoted = _quotation(line)
@@ -219,7 +258,7 @@ def _inline(line: str) -> Iterator[Stretch]:
         line = line[: min(sure)]
     words, parts = tagging.words(line), claims.sentence_spans(line)
     plain = not (quoted or sure) and len(line) <= _LONG
-    for start, end in _doubted(line, words, parts):
+    for start, end in _doubted(line, words, parts, plain, alone and _lone(line)):
         if not (plain and _goes_on(line[:start], parts)):
             yield Stretch(start, end, doubted=True)
     if len(words) > tagging.LONGEST:
@@ -231,14 +270,66 @@ def _inline(line: str) -> Iterator[Stretch]:
         yield Stretch(parts[other][0], len(line), doubted=True)
 
 
-def _doubted(line: str, words: Sequence[tagging.Word], parts: Sequence[Extent]) -> list[Extent]:
-    """From the first word of each sentence that `tagging` takes for somebody else's, to its
-    end."""
-    found: dict[int, int] = {}
-    for (_, start, stop), doubt in zip(words, tagging.doubtful(line), strict=False):
-        if doubt >= tagging.SURE and line[start].isalnum():
-            found.setdefault(next((end for _, end in parts if end >= stop), len(line)), start)
-    return [(start, end) for end, start in found.items()]
+def _doubted(
+    line: str, words: Sequence[tagging.Word], parts: Sequence[Extent], plain: bool, alone: bool
+) -> Iterator[Extent]:
+    """From the first word of each sentence that `tagging` takes for somebody else's, to its end;
+    behind one that is its writer's after all, what it would say without that one."""
+    doubts, settled = tagging.doubtful(line), 0
+    for number, (_, start, stop) in enumerate(words[: len(doubts)]):
+        if start < settled or doubts[number] < tagging.SURE or not line[start].isalnum():
+            continue
+        settled = next((end for _, end in parts if end >= stop), len(line))
+        if plain and (
+            (alone and not number)
+            or _breaks_off(line, start, settled, parts)
+            or _dictates(line[:start], line[start:settled])
+        ):
+            behind = sum(begins < settled for _, begins, _ in words)
+            fresh = tagging.doubtful(line[settled:])
+            doubts[behind:] = map(min, doubts[behind:], fresh)
+        else:
+            yield start, settled
+
+
+def _breaks_off(line: str, start: int, end: int, parts: Sequence[Extent]) -> bool:
+    """Would somebody have pasted `line[start:end]` in the middle of a sentence of their own: without
+    a mark or a word that tells of it, and what nobody begins with?"""
+    begins = max((one for one, _ in parts if one < start), default=0)
+    before, said = line[begins:start], line[start:end]
+    if not before.strip() or not _SIGNS["known"].search(line) or _cued(line[:end]):
+        return False
+    if _tells_reader(said) or _SIGNS["utterance"].match(said):
+        return False
+    small = not said[:1].isupper() and _SIGNS["midway"].search(before)
+    return bool(small or _SIGNS["broken_off"].search(before))
+
+
+def _dictates(before: str, said: str) -> bool:
+    """Does somebody say behind a colon how they do something ("how I close up: first …")?"""
+    if not before.rstrip().endswith((":", "：")):
+        return False
+    head = _SIGNS["to_write"].sub("", before.rstrip(" :："))
+    if any(_SIGNS[one].search(head) for one in ("names_it", "others_words", "elsewhere")):
+        return False
+    own = _SIGNS["own_way"].search(head) or _SIGNS["first_step"].match(said)
+    strange = _tells_reader(said) or _SIGNS["utterance"].match(said)
+    return bool(own and _SIGNS["claims"].search(head)) and not strange
+
+
+def _cued(words: str) -> bool:
+    """Does anything tell of others' words?"""
+    return any(
+        _SIGNS[sign].search(words) for sign in ("names_it", "others_words", "salutation", "greeting")
+    )
+
+
+def _lone(line: str) -> bool:
+    """Is it one sentence, of somebody who speaks of themselves and to nobody? Who pastes, asks or
+    says something, too."""
+    first, *more = claims.split_sentences(line) or [""]
+    speaks = _SIGNS["claims"].search(first) and len(first.split()) <= _FEW
+    return bool(speaks) and not (more or _cued(line) or _tells_reader(line))
 
 
 def _goes_on(before: str, parts: Sequence[Extent]) -> bool:
@@ -260,17 +351,25 @@ def joint(before: str) -> int:
 
 
 def _another_language(parts: Sequence[str]) -> int | None:
-    """English is mixed in by everybody."""
+    """English is mixed in by everybody; and who writes it goes on in a language of their own, where
+    they ask nothing about it, in small letters or with English in it."""
     language = ""
     for number, sentence in enumerate(parts):
         found = detect(sentence) if len(sentence.split()) > _SHORT else ""
-        found = found or (
-            ENGLISH if is_english(sentence) or _SIGNS["english_words"].search(sentence) else ""
-        )
+        english = is_english(sentence) or bool(_SIGNS["english_words"].search(sentence))
+        found = found or (ENGLISH if english else "")
         if language and found not in ("", language, ENGLISH) and _SIGNS["claims"].search(sentence):
-            return number
+            mixes = sentence[:1].islower() or english
+            if language != ENGLISH or not mixes or _asks_about(parts, number):
+                return number
         language = found or language or (UNKNOWN if sentence.endswith(("?", "？")) else "")
     return None
+
+
+def _asks_about(parts: Sequence[str], number: int) -> bool:
+    """Does any other sentence tell of words that are somebody else's, or ask about them?"""
+    before, others = parts[number - 1], " ".join([*parts[:number], *parts[number + 1 :]])
+    return _cued(before) or before.endswith("?") or bool(_SIGNS["speech"].search(others))
 
 
 def _quotation(line: str) -> Extent | None:
