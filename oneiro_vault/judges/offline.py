@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
+from itertools import pairwise
 from typing import Any, Final
 
 from oneiro_vault.classify import first_things
@@ -39,9 +40,8 @@ SHORT: Final = 7
 """Words of a sentence that says little without the one before it."""
 BESIDE: Final = 0.25
 """How likely such a one is that goes on with a kept one."""
-_BEGINS: Final = re.compile(r"(?:^|[.!?…,;:–—-]\W*|\n\s*)$")
-"""Before what may stand by itself; the rest of a clause, cut off where doubt begins, says
-nothing."""
+_CLOSED: Final = re.compile(r"[.!?…:;]\W*$")
+"""At the end of what says something without somebody else's words behind it."""
 _DAY: Final = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _VERBS: Final = re.compile(
     r"(?:\b(?:is|isn't|are|aren't|was|were|has|have|had|does|did|will|won't|can|ist|sind|war|"
@@ -194,19 +194,44 @@ def _said_on(shown: Shown) -> date | None:
 
 
 def own(text: str, speaker: str = "", source: str = "") -> list[str]:
-    """What a person typed themselves, or may have, in stretches."""
-    return [said for one in turns.typed(text, speaker, source) if (said := _complete(text, one))]
+    """What a person typed themselves, or may have, in stretches. No sentence is cut: one of which
+    the rest is doubted is a stretch, and of one that holds somebody else's words nothing is."""
+    spans = list(turns.typed(text, speaker, source))
+    extents = [(one.start, one.end) for one in spans if one.own or one.doubted]
+    for one, other in pairwise(spans):
+        cut = _sentence(text, one.start, other.end, one.end)
+        if cut and one.end == other.start and (one.own or other.own):
+            extents = list(_uncut(extents, text, (one, other), cut))
+    return [said for start, end in extents if (said := text[start:end]).strip()]
 
 
-def _complete(text: str, one: turns.Span) -> str:
-    """The words of a span as far as they say something without what is left out beside it: a clause
-    that another is joined to ends where the "and" stands, and the other begins behind that."""
-    words = text[one.start : one.end]
-    if one.own:
-        return words[: joint(words)]
-    before = text[: one.start]
-    begins = joint(before) < len(before) or _BEGINS.search(before)
-    return words if one.doubted and begins else ""
+def _uncut(
+    extents: Sequence[tuple[int, int]],
+    text: str,
+    spans: tuple[turns.Span, turns.Span],
+    sentence: tuple[int, int],
+) -> Iterator[tuple[int, int]]:
+    """The stretches without what is left of the sentence in which two spans meet; it is one of its
+    own when all of it may be the person's. A clause that another is joined to ends where the "and"
+    stands."""
+    (one, other), (start, end), at = spans, sentence, spans[0].end
+    clause = one.start + joint(text[one.start : at])
+    joined = clause < at or joint(f"{text[at:end].split()[0]} ") == 0
+    closed = one.own and not other.doubted and _CLOSED.search(text[start:at])
+    for begins, ends in extents:
+        if ends == at and one.own:
+            yield begins, clause if clause < at else at if closed else start
+            if other.doubted and not joined:
+                yield start, end
+        else:
+            yield (end if begins == at and not joined else begins), ends
+
+
+def _sentence(text: str, start: int, end: int, at: int) -> tuple[int, int] | None:
+    """Where the sentence of `text[start:end]` begins and ends that goes over a place, if one
+    does."""
+    spans = ((start + begins, start + ends) for begins, ends in claims.sentence_spans(text[start:end]))
+    return next((one for one in spans if one[0] < at < one[1]), None)
 
 
 def procedures(stretches: Sequence[str], day: date | None) -> list[str]:

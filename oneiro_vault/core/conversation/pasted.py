@@ -44,6 +44,8 @@ _TURNING: Final = frozenset(("RLO", "LRO", "RLE", "LRE", "RLI", "LRI"))
 
 ENGLISH: Final = "en"
 UNKNOWN: Final = "?"
+_KNOWN: Final = ("", ENGLISH, "de")
+"""Languages in which it can be told whether somebody speaks of others' words."""
 _SHORT: Final = 3
 _QUESTION: Final = re.compile(r"[^.!?。！？][?？]")
 Extent = tuple[int, int]
@@ -297,7 +299,8 @@ def _breaks_off(line: str, start: int, end: int, parts: Sequence[Extent]) -> boo
     a mark or a word that tells of it, and what nobody begins with?"""
     begins = max((one for one, _ in parts if one < start), default=0)
     before, said = line[begins:start], line[start:end]
-    if not before.strip() or not _SIGNS["known"].search(line) or _cued(line[:end]):
+    known = _SIGNS["known"].search(line) and detect(line) in _KNOWN
+    if not before.strip() or not known or _cued(line[:end]):
         return False
     if _tells_reader(said) or _SIGNS["utterance"].match(said):
         return False
