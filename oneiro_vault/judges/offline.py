@@ -162,7 +162,7 @@ def _kept(shown: Shown, stretches: Sequence[str]) -> list[Mapping[str, Any]]:
     day = _said_on(shown)
     found: list[list[str]] = []
     for sentences in map(claims.split_sentences, map(turns.without_speaker, stretches)):
-        run = [first_things.before_question(one) for one in sentences]
+        run = [first_things.before_question(personal.without_chatter(one)) for one in sentences]
         before, taken = "", False
         topics = first_things.topics(run)
         for sentence, worth, topic in zip(run, worth_keeping(run), topics, strict=True):
@@ -175,12 +175,13 @@ def _kept(shown: Shown, stretches: Sequence[str]) -> list[Mapping[str, Any]]:
             least = WORTH if not goes_on else BESIDE if short else DETAIL
             keeps = (told or worth >= least) and _stands(sentence, 1 if told or goes_on else FEWEST)
             keeps = keeps and (topic == "wishes" or not personal.of_reader(sentence))
+            keeps = keeps and (goes_on or not (lacks and personal.chats(sentence)))
             if keeps and goes_on:
                 found[-1].append(sentence)
             elif keeps:
                 found.append(
                     [before, sentence]
-                    if before and len(before) <= LONGEST and claims.points(sentence)
+                    if len(before) <= LONGEST and claims.points(sentence) and _tells(before)
                     else [sentence]
                 )
             before, taken = sentence, keeps
@@ -199,8 +200,8 @@ def own(text: str, speaker: str = "", source: str = "") -> list[str]:
     spans = list(turns.typed(text, speaker, source))
     extents = [(one.start, one.end) for one in spans if one.own or one.doubted]
     for one, other in pairwise(spans):
-        cut = _sentence(text, one.start, other.end, one.end)
-        if cut and one.end == other.start and (one.own or other.own):
+        meet = one.end == other.start and (one.own or other.own)
+        if meet and (cut := _sentence(text, one.start, other.end, one.end)):
             extents = list(_uncut(extents, text, (one, other), cut))
     return [said for start, end in extents if (said := text[start:end]).strip()]
 
@@ -278,6 +279,12 @@ def _procedure(words: str) -> Mapping[str, Any]:
 def _lacks(sentence: str) -> bool:
     """Is a short sentence no whole one: without a common verb, and of nobody who speaks?"""
     return not (_VERBS.search(sentence) or personal.speaks(sentence))
+
+
+def _tells(before: str) -> bool:
+    """Is it more than an answer or chatter, which no sentence needs beside it?"""
+    few = len(claims.tokens(before)) < FEWEST
+    return bool(before) and not (_lacks(before) and (few or personal.chats(before)))
 
 
 def _stands(sentence: str, fewest: int) -> bool:
