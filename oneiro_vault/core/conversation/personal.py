@@ -21,30 +21,6 @@ _LEAD: Final = re.compile(
     r"und|außerdem|übrigens)[,.!]* )*",
     re.I,
 )
-_CHATTER: Final = (
-    r"(?:yes|yeah|yep|yup|no(?= (?:wait|worries|problem)|[.!])|nope|nah|ok|okay|okey|k|sure|right|cool|"
-    r"great|good|nice|perfect|lovely|brilliant|true|exactly|correct|deal|done|thanks?|thank you|thx|ta|"
-    r"cheers|please|ha|haha\w*|lol|hm+|oh|ah|aha|ugh|phew|wow|hi|hello|hey|hiya|morning|evening|"
-    r"good (?:morning|evening|afternoon)|hang on|hold on|wait|one sec|before i forget|update|news|anyway|"
-    r"anyways|btw|by the way|also|well|alright|fair enough|got it|makes sense|of course|sounds good|"
-    r"ja|jo|jap|jep|nein danke|nee|nö|genau|stimmt|klar|gut|super|danke|na ja|naja|ach|puh|hallo|moin|"
-    r"servus|guten (?:tag|morgen|abend)|warte|moment|bevor ich(?:'?s| es)? vergesse|übrigens|ansonsten|"
-    r"alles klar|passt|natürlich|lieber|so)"
-)
-_CHATS: Final = re.compile(
-    rf"(?:{_CHATTER}(?: {_CHATTER})*(?: (?:then|too|so|dann|danke|thanks|lol))?\s*[,.!…–—-]+\s+)+", re.I
-)
-_AMOUNT: Final = re.compile(
-    r"(?:(?:over|under|about|around|roughly|maybe|only|just|nur|etwa|ungefähr|über|unter|circa) ){1,2}"
-    r"\d[\d.,:]*(?: ?\w{1,6})?[.!]\s+(?=\w+\W+\w+\W+\w+)",
-    re.I,
-)
-"""Answers before another sentence."""
-_PASSING: Final = re.compile(
-    r"(?:(?:just|only|i'?m|am|bin|wieder|gerade|grad) )*(?:back|home|zurück|daheim|nope|nah|yes|yep|ja|nee|"
-    r"nein|no)\b(?! (?:pain|problem|surgery|injury|number))",
-    re.I,
-)
 _ADDRESSED: Final = re.compile(
     r"\b(?:you|your|yours|yourself|u|du|dir|dich|dein\w*|euch|please|pls|bitte)\b", re.I
 )
@@ -71,19 +47,6 @@ def of_reader(text: str) -> bool:
     begins = _ADDRESSED.match(plain, lead.end() if (lead := _LEAD.match(plain)) else 0)
     asks = not begins or begins[0].lower().startswith(("pl", "bit"))
     return not (asks or speaks(plain))
-
-
-def without_chatter(text: str) -> str:
-    """The words of a sentence behind what answers or greets before it ("over 6. hang on, …")."""
-    begins = 0
-    while found := _AMOUNT.match(text, begins) or _CHATS.match(text, begins):
-        begins = found.end()
-    return text[begins:] or text
-
-
-def chats(text: str) -> bool:
-    """Does it only answer, or say that its writer is back?"""
-    return bool(_PASSING.match(text.replace("’", "'")))
 
 
 def described(text: str) -> str:
