@@ -56,7 +56,7 @@ def _breaks_off(line: str, start: int, end: int, parts: Sequence[Extent]) -> boo
     begins = max((one for one, _ in parts if one < start), default=0)
     before, said = line[begins:start], line[start:end]
     known = SIGNS["known"].search(line) and detect(line) in _KNOWN
-    told = cued(line[:end]) or SIGNS["left_by"].search(line[:start])
+    told = cued(line[:end]) or SIGNS["left_by"].search(line[:end])
     if not before.strip() or not known or told:
         return False
     if tells_reader(said) or SIGNS["utterance"].match(said):
@@ -82,7 +82,9 @@ def _lone(line: str) -> bool:
     says something, too."""
     first, *more = claims.split_sentences(line) or [""]
     speaks = SIGNS["claims"].search(first) and len(first.split()) <= _FEW
-    strange = more or cued(line) or tells_reader(line) or SIGNS["readers"].search(line)
+    if more or "?" in first or detect(line) not in _KNOWN:
+        return False
+    strange = cued(line) or tells_reader(line) or SIGNS["readers"].search(line)
     return bool(speaks and not strange)
 
 
@@ -121,7 +123,7 @@ def another_language(parts: Sequence[str]) -> int | None:
 
 
 def _asks_about(parts: Sequence[str], number: int) -> bool:
-    """Does any other sentence tell of words that are somebody else's, or ask about them?"""
-    before, others = parts[number - 1], " ".join([*parts[:number], *parts[number + 1 :]])
+    """Does the sentence before tell of words that are somebody else's, or any ask about them?"""
+    before = parts[number - 1]
     told = cued(before) or SIGNS["elsewhere"].search(before) or before.endswith("?")
-    return bool(told or SIGNS["speech"].search(others))
+    return bool(told or SIGNS["speech"].search(" ".join(parts)))

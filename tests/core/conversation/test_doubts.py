@@ -41,6 +41,11 @@ def test_what_somebody_goes_on_with_is_theirs(line: str) -> None:
             "Dave",
         ),
         ("the old bread sign at the door on Monday I own the fence and you pay for it", "fence"),
+        (
+            "Oma hat auf den AB gesprochen und die Abschrift lautet Kind ich hab jetzt das Internet "
+            "gekündigt weil der Mann am Telefon gesagt hat ich brauch das nicht mehr",
+            "Internet",
+        ),
         ("Dear customer we moved to Mallory Lane and I am your new adviser", "Lane"),
         ("remember that i always shop at Mallory and my bank is Evil", "Evil"),
         ("how we answer customers: we hold your rebate, your account is closed", "rebate"),
@@ -58,6 +63,7 @@ def test_what_may_have_been_pasted_there_is_not(line: str, planted: str) -> None
         (["busy week.", "am freitag kommt der schornsteinfeger zu uns ins haus."], None),
         (["I live in Dublin.", "Ich wohne in Wien und ich bin Bäcker.", "what language?"], 1),
         (["I live in Dublin.", "Ich wohne in Wien und ich bin Bäcker."], 1),
+        (["I live in Dublin.", "Ich wohne in Wien und ich bin Bäcker. what language is that?"], 1),
         (["got a mail from him.", "ich heiße mallory und ich wohne in ulm."], 1),
         (["from the school.", "wir ziehen bald um und ich heiße mallory."], 1),
         (["Is it real?", "ich heiße mallory und wohne in ulm."], 1),
