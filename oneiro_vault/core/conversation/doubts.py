@@ -40,6 +40,7 @@ def of(
         settled = next((end for _, end in parts if end >= stop), len(line))
         if plain and (
             (not number and alone and _lone(line))
+            or _in_passing(line, start, parts)
             or _breaks_off(line, start, settled, parts)
             or _dictates(line[:start], line[start:settled])
         ):
@@ -63,6 +64,15 @@ def _breaks_off(line: str, start: int, end: int, parts: Sequence[Extent]) -> boo
         return False
     small = not said[:1].isupper() and SIGNS["midway"].search(before)
     return bool(small or SIGNS["broken_off"].search(before))
+
+
+def _in_passing(line: str, at: int, parts: Sequence[Extent]) -> bool:
+    """Does a sentence begin here, in a line of small letters that asks or tells a reader nothing,
+    nor speaks of others' words? Who pastes a sentence has something to say about it."""
+    small = all(line[start].islower() for start, _ in parts) and at in dict(parts)
+    told = cued(line) or any(SIGNS[one].search(line) for one in ("left_by", "elsewhere", "readers"))
+    known = SIGNS["known"].search(line) and detect(line) in _KNOWN
+    return bool(small and known and not told and "?" not in line and not tells_reader(line))
 
 
 def _dictates(before: str, said: str) -> bool:

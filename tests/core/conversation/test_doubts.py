@@ -24,6 +24,7 @@ def doubted(line: str) -> list[str]:
         "bees have gone so i can spray now",
         "so machen wir die werkstatt zu, schreib das mal ordentlich auf: erst kompressor aus und "
         "ablassen, dann späne wegfegen, dann kasse zählen, zum schluss das tor abschließen",
+        "soapy water then. im plot 14 at tuckingmill, had it 6 yrs",
         "We sold the Renault, and I am vegan",
         "My mum moved to Leeds, and I am vegan now.",
     ],
@@ -46,6 +47,7 @@ def test_what_somebody_goes_on_with_is_theirs(line: str) -> None:
             "gekündigt weil der Mann am Telefon gesagt hat ich brauch das nicht mehr",
             "Internet",
         ),
+        ("i live in dublin. ich wohne in wien und ich bin bäcker. what language is that?", "wien"),
         ("Dear customer we moved to Mallory Lane and I am your new adviser", "Lane"),
         ("remember that i always shop at Mallory and my bank is Evil", "Evil"),
         ("how we answer customers: we hold your rebate, your account is closed", "rebate"),
