@@ -18,8 +18,8 @@ from typing import Any, Final
 from oneiro_vault.classify import first_things
 from oneiro_vault.classify.classifier import PROCEDURE, dictates, worth_keeping
 from oneiro_vault.classify.names import find
-from oneiro_vault.core.conversation import chatter, personal, turns
-from oneiro_vault.core.conversation.doubts import joint
+from oneiro_vault.core.conversation import personal, turns
+from oneiro_vault.core.conversation.tagging import joint
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Question, Raw, Shown
 from oneiro_vault.core.text import allowlist, claims, corrections, equality
@@ -162,7 +162,7 @@ def _kept(shown: Shown, stretches: Sequence[str]) -> list[Mapping[str, Any]]:
     day = _said_on(shown)
     found: list[list[str]] = []
     for sentences in map(claims.split_sentences, map(turns.without_speaker, stretches)):
-        run = [first_things.before_question(chatter.without(one)) for one in sentences]
+        run = [first_things.before_question(personal.without_chatter(one)) for one in sentences]
         before, taken = "", False
         topics = first_things.topics(run)
         for sentence, worth, topic in zip(run, worth_keeping(run), topics, strict=True):
@@ -175,7 +175,7 @@ def _kept(shown: Shown, stretches: Sequence[str]) -> list[Mapping[str, Any]]:
             least = WORTH if not goes_on else BESIDE if short else DETAIL
             keeps = (told or worth >= least) and _stands(sentence, 1 if told or goes_on else FEWEST)
             keeps = keeps and (topic == "wishes" or not personal.of_reader(sentence))
-            keeps = keeps and (goes_on or not (lacks and chatter.only(sentence)))
+            keeps = keeps and (goes_on or not (lacks and personal.chats(sentence)))
             if keeps and goes_on:
                 found[-1].append(sentence)
             elif keeps:
@@ -286,7 +286,7 @@ def _lacks(sentence: str) -> bool:
 def _tells(before: str) -> bool:
     """Is it more than an answer or chatter, which no sentence needs beside it?"""
     few = len(claims.tokens(before)) < FEWEST
-    return bool(before) and not (_lacks(before) and (few or chatter.only(before)))
+    return bool(before) and not (_lacks(before) and (few or personal.chats(before)))
 
 
 def _stands(sentence: str, fewest: int) -> bool:

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from oneiro_vault.core.conversation import doubts, tagging
-from oneiro_vault.core.conversation.signs import ENGLISH, SIGNS, Extent, tells_reader
+from oneiro_vault.core.conversation import tagging
+from oneiro_vault.core.conversation.tagging import ENGLISH, SIGNS, Extent, tells_reader
 from oneiro_vault.core.text import claims
 from oneiro_vault.core.text.language import detect
 
@@ -241,14 +241,14 @@ def _inline(line: str, alone: bool) -> Iterator[Stretch]:
         line = line[: min(sure)]
     words, parts = tagging.words(line), claims.sentence_spans(line)
     plain = not (quoted or sure) and len(line) <= _LONG
-    for start, end in doubts.of(line, words, parts, plain, alone):
+    for start, end in tagging.doubted(line, words, parts, plain, alone):
         yield Stretch(start, end, doubted=True)
     if len(words) > tagging.LONGEST:
         yield Stretch(words[tagging.LONGEST][1], len(line), doubted=True)
     for copied in (SIGNS["chat"], SIGNS["salutation"], SIGNS["speakers"]):
         if begins := copied.search(line):
             yield Stretch(begins.start(), len(line), doubted=True)
-    if (other := doubts.another_language([line[slice(*one)] for one in parts])) is not None:
+    if (other := tagging.another_language([line[slice(*one)] for one in parts])) is not None:
         yield Stretch(parts[other][0], len(line), doubted=True)
 
 
