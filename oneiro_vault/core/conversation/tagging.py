@@ -2,7 +2,7 @@
 
 Nothing marks where a mail or a chat begins within a line, so this is learned: `make train` fits a
 conditional random field, from lines in `tests/corpora/typed` and `tests/corpora/months`. What goes
-on with somebody's own words, where nothing tells of others' (`pasted.toml`), is theirs all the same.
+on with somebody's own words, where nothing tells of others' (`pasted.toml`), is theirs after all.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ SIGNS: Final = {
     name: re.compile("".join(said).replace("{what}", "".join(_DATA["what"])))
     for name, said in _DATA.items()
 }
+"""How what was pasted looks, and how people speak of it."""
 _NEAR: Final = 80
 """Characters at the end of a text in which a conjunction may stand."""
 _FEW: Final = 30
