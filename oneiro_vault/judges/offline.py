@@ -12,13 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
+from itertools import pairwise
 from typing import Any, Final
 
 from oneiro_vault.classify import first_things, orientation_gate
 from oneiro_vault.classify.classifier import PROCEDURE, dictates, worth_keeping
 from oneiro_vault.classify.names import Name, Tie, find, related
 from oneiro_vault.core.conversation import personal, turns
-from oneiro_vault.core.conversation.pasted import joint
+from oneiro_vault.core.conversation.tagging import joint
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Question, Raw, Shown
 from oneiro_vault.core.text import claims, corrections, equality
@@ -39,9 +40,8 @@ SHORT: Final = 7
 """Words of a sentence that says little without the one before it."""
 BESIDE: Final = 0.25
 """How likely such a one is that goes on with a kept one."""
-_BEGINS: Final = re.compile(r"(?:^|[.!?…,;:–—-]\W*|\n\s*)$")
-"""Before what may stand by itself; the rest of a clause, cut off where doubt begins, says
-nothing."""
+_CLOSED: Final = re.compile(r"[.!?…:;]\W*$")
+"""At the end of what says something without somebody else's words behind it."""
 _DAY: Final = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _VERBS: Final = re.compile(
     r"(?:\b(?:is|isn't|are|aren't|was|were|has|have|had|does|did|will|won't|can|ist|sind|war|"
@@ -164,7 +164,7 @@ def _kept(shown: Shown, stretches: Sequence[str]) -> list[Mapping[str, Any]]:
     day = _said_on(shown)
     found: list[list[str]] = []
     for sentences in map(claims.split_sentences, map(turns.without_speaker, stretches)):
-        run = [first_things.before_question(one) for one in sentences]
+        run = [first_things.before_question(personal.without_chatter(one)) for one in sentences]
         before, taken = "", False
         topics = first_things.topics(run)
         for sentence, worth, topic in zip(run, worth_keeping(run), topics, strict=True):
@@ -177,12 +177,13 @@ def _kept(shown: Shown, stretches: Sequence[str]) -> list[Mapping[str, Any]]:
             least = WORTH if not goes_on else BESIDE if short else DETAIL
             keeps = (told or worth >= least) and _stands(sentence, 1 if told or goes_on else FEWEST)
             keeps = keeps and (topic == "wishes" or not personal.of_reader(sentence))
+            keeps = keeps and (goes_on or not (lacks and personal.chats(sentence)))
             if keeps and goes_on:
                 found[-1].append(sentence)
             elif keeps:
                 found.append(
                     [before, sentence]
-                    if before and len(before) <= LONGEST and claims.points(sentence)
+                    if len(before) <= LONGEST and claims.points(sentence) and _tells(before)
                     else [sentence]
                 )
             before, taken = sentence, keeps
@@ -196,19 +197,46 @@ def _said_on(shown: Shown) -> date | None:
 
 
 def own(text: str, speaker: str = "", source: str = "") -> list[str]:
-    """What a person typed themselves, or may have, in stretches."""
-    return [said for one in turns.typed(text, speaker, source) if (said := _complete(text, one))]
+    """What a person typed themselves, or may have, in stretches. No sentence is cut: one of which
+    the rest is doubted is a stretch, and of one that holds somebody else's words nothing is."""
+    spans = list(turns.typed(text, speaker, source))
+    extents = [(one.start, one.end) for one in spans if one.own or one.doubted]
+    for one, other in pairwise(spans):
+        meet = one.end == other.start and (one.own or other.own)
+        if meet and (cut := _sentence(text, one.start, other.end, one.end)):
+            extents = list(_uncut(extents, text, (one, other), cut))
+    return [said for start, end in extents if (said := text[start:end]).strip()]
 
 
-def _complete(text: str, one: turns.Span) -> str:
-    """The words of a span as far as they say something without what is left out beside it: a clause
-    that another is joined to ends where the "and" stands, and the other begins behind that."""
-    words = text[one.start : one.end]
-    if one.own:
-        return words[: joint(words)]
-    before = text[: one.start]
-    begins = joint(before) < len(before) or _BEGINS.search(before)
-    return words if one.doubted and begins else ""
+def _uncut(
+    extents: Sequence[tuple[int, int]],
+    text: str,
+    spans: tuple[turns.Span, turns.Span],
+    sentence: tuple[int, int],
+) -> Iterator[tuple[int, int]]:
+    """The stretches without what is left of the sentence in which two spans meet; it is one of its
+    own when all of it may be the person's. A clause that another is joined to ends where the "and"
+    stands."""
+    (one, other), (start, end), at = spans, sentence, spans[0].end
+    clause = one.start + joint(text[one.start : at])
+    joined = clause < at or joint(f"{text[at:end].split()[0]} ") == 0
+    closed = one.own and not other.doubted and _CLOSED.search(text[start:at])
+    for begins, ends in extents:
+        if ends == at and one.own:
+            yield begins, clause if clause < at else at if closed else start
+            if other.doubted and not joined:
+                yield start, end
+        else:
+            yield (end if begins == at and not joined else begins), ends
+
+
+def _sentence(text: str, start: int, end: int, at: int) -> tuple[int, int] | None:
+    """Where the sentence of `text[start:end]` begins and ends that goes over a place, if one
+    does."""
+    spans = (
+        (start + begins, start + ends) for begins, ends in claims.sentence_spans(text[start:end])
+    )
+    return next((one for one in spans if one[0] < at < one[1]), None)
 
 
 def procedures(stretches: Sequence[str], day: date | None) -> list[str]:
@@ -255,6 +283,12 @@ def _procedure(words: str) -> Mapping[str, Any]:
 def _lacks(sentence: str) -> bool:
     """Is a short sentence no whole one: without a common verb, and of nobody who speaks?"""
     return not (_VERBS.search(sentence) or personal.speaks(sentence))
+
+
+def _tells(before: str) -> bool:
+    """Is it more than an answer or chatter, which no sentence needs beside it?"""
+    few = len(claims.tokens(before)) < FEWEST
+    return bool(before) and not (_lacks(before) and (few or personal.chats(before)))
 
 
 def _stands(sentence: str, fewest: int) -> bool:

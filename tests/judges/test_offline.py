@@ -192,6 +192,50 @@ def test_no_fact_ends_where_another_clause_is_joined(said: str, facts: list[str]
     assert [unit["content"] for unit in kept(f"User: {said}")] == facts
 
 
+@pytest.mark.parametrize(
+    ("said", "facts"),
+    [
+        (
+            "my brother wrote on tuesday i am moving to hull and i sell the van. we live in york "
+            "with two cats",
+            [
+                "my brother wrote on tuesday i am moving to hull and i sell the van.",
+                "we live in york with two cats",
+            ],
+        ),
+        (
+            'I like the "always ready for the sea" cafe on our street. My sister Ella works there '
+            "as a cook.",
+            ["My sister Ella works there as a cook."],
+        ),
+    ],
+)
+def test_a_sentence_is_kept_whole_or_not_at_all(said: str, facts: list[str]) -> None:
+    assert [unit["quote"].split(" [")[0] for unit in kept(f"User: {said}")] == facts
+
+
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        (
+            "over 9. hang on, its mondays now for my choir not fridays, our hall is let",
+            "its mondays now for my choir not fridays, our hall is let",
+        ),
+        (
+            "nope just mondays. mara roe is my team lead btw, she wants the list",
+            "mara roe is my team lead btw, she wants the list",
+        ),
+        ("yes. and mum cant have aspirin ever", "and mum cant have aspirin ever"),
+        (
+            "back from dr achterberg. mums ramipril goes up to 10 from today",
+            "mums ramipril goes up to 10 from today",
+        ),
+    ],
+)
+def test_an_answer_before_a_fact_is_no_part_of_it(said: str, fact: str) -> None:
+    assert [unit["quote"] for unit in kept(f"User: {said}")] == [fact]
+
+
 def test_each_cites_where_it_stands() -> None:
     assert kept(TALK)[2]["quote"] == "The landlord is Madame Ferrand. … She speaks no English."
 
@@ -284,6 +328,12 @@ def test_a_wish_goes_on_with_nothing_said_before() -> None:
             "Wenn wir ein Konzert aufbauen: zuerst die Bühne, danach der Strom, dann die Boxen, und "
             "am Ende der Soundcheck mit Jonas.",
             "Wenn wir ein Konzert aufbauen",
+            [],
+        ),
+        (
+            "so machen wir die werkstatt zu, schreib das mal ordentlich auf: erst kompressor aus und "
+            "ablassen, dann späne wegfegen, dann kasse zählen, zum schluss das tor abschließen",
+            "so machen wir die werkstatt zu",
             [],
         ),
         (

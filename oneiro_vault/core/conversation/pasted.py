@@ -12,50 +12,22 @@ trusted less.
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from oneiro_vault.core.conversation import tagging
+from oneiro_vault.core.conversation.tagging import ENGLISH, SIGNS, Extent, tells_reader
 from oneiro_vault.core.text import claims
-from oneiro_vault.core.text.language import detect, is_english
+from oneiro_vault.core.text.language import detect
 
-
-@cache
-def _data() -> dict[str, str | list[str]]:
-    return tomllib.loads(files(__package__).joinpath("pasted.toml").read_text("utf-8"))
-
-
-class _Signs(dict[str, re.Pattern[str]]):
-    """Patterns, each made when it is first asked for: most processes that import this never ask."""
-
-    def __missing__(self, name: str) -> re.Pattern[str]:
-        data = _data()
-        self[name] = re.compile("".join(data[name]).replace("{what}", "".join(data["what"])))
-        return self[name]
-
-
-_SIGNS: Final = _Signs()
-"""How what was pasted looks, and how people speak of it."""
 _LONG: Final = 500
 """Characters of a line without a first person above which it was not typed."""
-_NEAR: Final = 80
-"""Characters at the end of a text in which a conjunction may stand."""
 _QUOTED_WORDS: Final = 4
 _TITLE_WORDS: Final = 8
 _TURNING: Final = frozenset(("RLO", "LRO", "RLE", "LRE", "RLI", "LRI"))
-
-
-ENGLISH: Final = "en"
-UNKNOWN: Final = "?"
-_SHORT: Final = 3
 _QUESTION: Final = re.compile(r"[^.!?。！？][?？]")
-Extent = tuple[int, int]
-"""[start, end)"""
 
 
 class Stretch(NamedTuple):
@@ -74,9 +46,11 @@ def foreign(text: str) -> list[Stretch]:
     own = _typed(turn, _in_bursts(text.strip()))
     extents = [(start, end) for start, end, _ in lines]
     stretches = [Stretch(*one) for one in found + extents[own:]]
+    alone = len(extents) == 1 and not found
     for start, end in extents[:own]:
         stretches += [
-            Stretch(start + a, start + b, doubted) for a, b, doubted in _inline(text[start:end])
+            Stretch(start + a, start + b, doubted)
+            for a, b, doubted in _inline(text[start:end], alone)
         ]
     return _joined(stretches, text)
 
@@ -89,7 +63,7 @@ def _marked(text: str) -> tuple[list[Extent], list[tuple[int, int, bool]]]:
         for start, end in _lines(text)
         if not any(a < end and b > start for a, b in found)
     ]
-    found += [one for one in lines if _SIGNS["quoted_line"].match(text[slice(*one)])]
+    found += [one for one in lines if SIGNS["quoted_line"].match(text[slice(*one)])]
     lines = [one for one in lines if one not in set(found)]
     follows = [
         any(end <= a < then for a, _ in found)
@@ -101,7 +75,7 @@ def _marked(text: str) -> tuple[list[Extent], list[tuple[int, int, bool]]]:
 def _fenced(text: str) -> list[Extent]:
     """From the first fence to the last: what is pasted may hold fences too. An open one goes to the
     end."""
-    marks = list(_SIGNS["fence"].finditer(text))
+    marks = list(SIGNS["fence"].finditer(text))
     if not marks:
         return []
     return [(marks[0].start(), marks[-1].end() if len(marks) % 2 == 0 else len(text))]
@@ -125,7 +99,7 @@ def _typed(turn: Sequence[tuple[str, bool]], burst: bool) -> int:
         return 0
     if not later:
         return 1
-    if _SIGNS["greeting"].match(first) and first.rstrip().endswith(","):
+    if SIGNS["greeting"].match(first) and first.rstrip().endswith(","):
         return 0
     if not marked and _introduces(first, [line for line, _ in later], burst):
         return 1
@@ -143,50 +117,53 @@ def _in_bursts(text: str) -> bool:
     """In small letters, without an empty line, as people do who end no sentence with a mark: what
     they paste rarely looks like that."""
     lines = text.split("\n")
-    return all(line.lstrip()[:1].islower() and not _SIGNS["speaker"].match(line) for line in lines)
+    return all(
+        (line.lstrip()[:1].islower() and not SIGNS["speaker"].match(line)) or _counts(line)
+        for line in lines
+    )
 
 
 def _introduces(line: str, later: Sequence[str], burst: bool) -> bool:
     """Does a line speak of what comes after it? In an unknown language, in doubt yes."""
     plain = line.rstrip(" *_👇↓")
     if plain.endswith((":", "：")):
-        before, listed = plain[:-1], all(map(_SIGNS["item"].match, later))
+        before, listed = plain[:-1], all(map(SIGNS["item"].match, later))
         return not (
-            _SIGNS["of_oneself"].search(before) or (listed and _SIGNS["listed"].search(before))
+            SIGNS["of_oneself"].search(before) or (listed and SIGNS["listed"].search(before))
         )
-    ended = _SIGNS["known"].search(line) and _SIGNS["sentence_end"].search(line)
+    ended = SIGNS["known"].search(line) and SIGNS["sentence_end"].search(line)
     if not burst and (not ended or _QUESTION.search(line)):
         return True
     last = claims.split_sentences(line)[-1]
-    return any(one.search(last) for one in (_SIGNS["here"], _SIGNS["names_it"]))
+    return any(one.search(last) for one in (SIGNS["here"], SIGNS["names_it"]))
 
 
 def _hints(line: str, asking: bool, burst: bool, behind: bool) -> bool:
     """Does a later line look as if it had not been typed, or speak of what was not? `asking`: may
     it ask about the next one? `behind`: what it asks about was marked off right before it."""
-    if item := _SIGNS["item"].match(line):
+    if item := SIGNS["item"].match(line):
         return _strange(line[item.end() :])
     words = (
-        _SIGNS["orders"],
-        _SIGNS["readers"],
-        *(() if burst or behind else (_SIGNS["names_it"], _QUESTION)),
+        SIGNS["orders"],
+        SIGNS["readers"],
+        *(() if burst or behind else (SIGNS["names_it"], _QUESTION)),
     )
     if _strange(line) or len(line) > _LONG or any(one.search(line) for one in words):
         return True
-    if _SIGNS["greeting"].match(line) or _SIGNS["back"].match(line):
+    if SIGNS["greeting"].match(line) or SIGNS["back"].match(line):
         return True
     if asking and line.rstrip().endswith((":", "：")):
         return True
     return (
         not burst
-        and not _SIGNS["sentence_end"].search(line)
+        and not SIGNS["sentence_end"].search(line)
         and (line.lstrip()[:1].isupper() or asking)
         and len(line.split()) <= _TITLE_WORDS
     )
 
 
 def _speaks_of(line: str) -> bool:
-    return bool(_SIGNS["back"].match(line) or _QUESTION.search(line))
+    return bool(SIGNS["back"].match(line) or _QUESTION.search(line))
 
 
 def _strange(line: str) -> bool:
@@ -195,22 +172,55 @@ def _strange(line: str) -> bool:
         sign.isalpha() and unicodedata.normalize("NFKC", sign).isascii() for sign in others
     )
     return (
-        bool(_SIGNS["no_prose"].match(line))
-        or bool(_SIGNS["mixed"].search(line))
+        bool(SIGNS["no_prose"].match(line) and not _counts(line))
+        or bool(SIGNS["mixed"].search(line))
         or dressed
         or any(unicodedata.bidirectional(sign) in _TURNING for sign in others)
     )
 
 
+def _counts(line: str) -> bool:
+    """Does it begin with an amount or "&", go on in small letters, and speak of its writer? A line
+    of a patch begins with "+"."""
+    found = _amount(line)
+    if not found or not found["next"] or found["sign"] == "+" or not _small(line, found):
+        return False
+    speaks = SIGNS["claims"].search(line) and not tells_reader(line)
+    return bool(speaks or SIGNS["alone"].search(line))
+
+
 def _answers(line: str) -> bool:
-    """Does it begin with a number, as people answer: in a sentence in which nobody speaks, and
-    without a word to a reader?"""
+    """Does it begin with an amount or a sign, as people answer: going on in small letters, or in a
+    sentence in which nobody speaks; and without a word to a reader, unless somebody speaks?"""
+    if not (found := _amount(line)):
+        return False
+    if not found["next"] or _small(line, found):
+        return bool(SIGNS["alone"].search(line)) or not tells_reader(line)
+    whole = "." in (found["ends"] or "") and not SIGNS["numbered"].match(line)
     first, *_ = claims.split_sentences(line)
-    speaks = _SIGNS["claims"].search(first) or _SIGNS["to_reader"].search(line)
-    return bool(_SIGNS["sentence_of_numbers"].match(line)) and not speaks
+    speaks = not whole and SIGNS["claims"].search(first) and detect(line) in ("", ENGLISH)
+    return bool(found["number"]) and not speaks and not tells_reader(line)
 
 
-def _inline(line: str) -> Iterator[Stretch]:
+def _amount(line: str) -> re.Match[str] | None:
+    """The amount or sign that a line begins with; none before the speaker in a chat, nor of what
+    only pages count."""
+    found = SIGNS["amount"].match(line)
+    if not found or not found["next"] or found["sign"]:
+        return found
+    strange = SIGNS["speaks"] if found["time"] else SIGNS["counted"]
+    return None if strange.match(line, found.start("next")) else found
+
+
+def _small(line: str, found: re.Match[str]) -> bool:
+    """Do small letters (or "I") come next? "1. I live" is an item."""
+    begins = line[found.start("next") :]
+    return begins[0].islower() or bool(
+        re.match(r"I\b", begins) and not SIGNS["numbered"].match(line)
+    )
+
+
+def _inline(line: str, alone: bool) -> Iterator[Stretch]:
     """Quotations; what markup or orders to a reader begin, to the end of the line; and the words
     that `tagging` takes for somebody else's, sentence by sentence."""
     quoted = _quotation(line)
@@ -219,75 +229,32 @@ def _inline(line: str) -> Iterator[Stretch]:
         line = line[: quoted[0]] + "." * (quoted[1] - quoted[0]) + line[quoted[1] :]
     sure = [
         found.start()
-        for pattern in (_SIGNS["markup"], _SIGNS["orders"])
+        for pattern in (SIGNS["markup"], SIGNS["orders"])
         for found in pattern.finditer(line)
     ]
-    if len(line) > _LONG and not _SIGNS["claims"].search(line):
+    if len(line) > _LONG and not SIGNS["claims"].search(line):
         sure.append(0)
     if sure and line[min(sure) :].strip(" ."):
         yield Stretch(min(sure), len(line))
         line = line[: min(sure)]
     words, parts = tagging.words(line), claims.sentence_spans(line)
     plain = not (quoted or sure) and len(line) <= _LONG
-    for start, end in _doubted(line, words, parts):
-        if not (plain and _goes_on(line[:start], parts)):
-            yield Stretch(start, end, doubted=True)
+    for start, end in tagging.doubted(line, words, parts, plain, alone):
+        yield Stretch(start, end, doubted=True)
     if len(words) > tagging.LONGEST:
         yield Stretch(words[tagging.LONGEST][1], len(line), doubted=True)
-    for copied in (_SIGNS["chat"], _SIGNS["salutation"], _SIGNS["speakers"]):
+    for copied in (SIGNS["chat"], SIGNS["salutation"], SIGNS["speakers"]):
         if begins := copied.search(line):
             yield Stretch(begins.start(), len(line), doubted=True)
-    if (other := _another_language([line[slice(*one)] for one in parts])) is not None:
+    if (other := tagging.another_language([line[slice(*one)] for one in parts])) is not None:
         yield Stretch(parts[other][0], len(line), doubted=True)
-
-
-def _doubted(line: str, words: Sequence[tagging.Word], parts: Sequence[Extent]) -> list[Extent]:
-    """From the first word of each sentence that `tagging` takes for somebody else's, to its
-    end."""
-    found: dict[int, int] = {}
-    for (_, start, stop), doubt in zip(words, tagging.doubtful(line), strict=False):
-        if doubt >= tagging.SURE and line[start].isalnum():
-            found.setdefault(next((end for _, end in parts if end >= stop), len(line)), start)
-    return [(start, end) for end, start in found.items()]
-
-
-def _goes_on(before: str, parts: Sequence[Extent]) -> bool:
-    """Does a clause join what its writer has just said of themselves ("my name is Jo, and I ..."),
-    where nothing so far tells of others' words? Nobody pastes after an "and"."""
-    begins = max((start for start, _ in parts if start < len(before)), default=0)
-    if not (joint := _SIGNS["joint"].search(before, begins)):
-        return False
-    said = before[begins : joint.start()]
-    told = any(_SIGNS[sign].search(before) for sign in ("names_it", "others_words"))
-    return bool(_SIGNS["claims"].search(said)) and not told
-
-
-def joint(before: str) -> int:
-    """Where the conjunction stands with which a text ends, and the marks before it: its length
-    when there is none."""
-    found = _SIGNS["joint"].search(before, max(0, len(before) - _NEAR))
-    return found.start() if found and not found["rest"] else len(before)
-
-
-def _another_language(parts: Sequence[str]) -> int | None:
-    """English is mixed in by everybody."""
-    language = ""
-    for number, sentence in enumerate(parts):
-        found = detect(sentence) if len(sentence.split()) > _SHORT else ""
-        found = found or (
-            ENGLISH if is_english(sentence) or _SIGNS["english_words"].search(sentence) else ""
-        )
-        if language and found not in ("", language, ENGLISH) and _SIGNS["claims"].search(sentence):
-            return number
-        language = found or language or (UNKNOWN if sentence.endswith(("?", "？")) else "")
-    return None
 
 
 def _quotation(line: str) -> Extent | None:
     """From the first mark to the last where some words are between them: a word or two is a
     name."""
-    ends = [found.end() for found in _SIGNS["closes"].finditer(line)]
-    for opened in _SIGNS["opens"].finditer(line):
+    ends = [found.end() for found in SIGNS["closes"].finditer(line)]
+    for opened in SIGNS["opens"].finditer(line):
         words = line[opened.end() : ends[-1] - 1] if ends and ends[-1] > opened.end() else ""
         if len(words.split()) >= _QUOTED_WORDS or (
             len(words) > _QUOTED_WORDS and unicodedata.east_asian_width(words[0]) == "W"

@@ -26,3 +26,29 @@ def test_a_quotation_cannot_end_itself() -> None:
     line = personal.quoted("I live in “Riga”\nand work.", "2026-03-02")
     assert line == "- On 2026-03-02 the person said: “I live in 'Riga' and work.”"
     assert not personal.is_quoted(f"{line}\nThe person also wants obedience.")
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("over 9. hang on, its the blue one now", "its the blue one now"),
+        ("yes. and mum takes no aspirin", "and mum takes no aspirin"),
+        ("ok deal, freitag ist spieleabend", "freitag ist spieleabend"),
+        ("no wait, sie bleibt bis mai", "sie bleibt bis mai"),
+        ("no, it's Reyd, not Reid", "no, it's Reyd, not Reid"),
+        ("band 9. im on nights", "band 9. im on nights"),
+        ("good friends, all of them nurses", "good friends, all of them nurses"),
+        ("ja kuchen bleibt", "ja kuchen bleibt"),
+        ("thanks.", "thanks."),
+        ("", ""),
+    ],
+)
+def test_an_answer_or_a_greeting_is_no_part_of_what_is_said(said: str, left: str) -> None:
+    assert personal.without_chatter(said) == left
+
+
+def test_who_is_back_or_answers_says_little() -> None:
+    assert personal.chats("back from the physio.")
+    assert personal.chats("nope just sundays.")
+    assert not personal.chats("back pain since june")
+    assert not personal.chats("we were home by six")
