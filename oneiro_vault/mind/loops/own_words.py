@@ -4,17 +4,20 @@ what a person took out does not come back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
 from oneiro_vault.classify import first_things
-from oneiro_vault.classify.classifier import TOPICS
+from oneiro_vault.classify.classifier import TOPICS, Topic
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import personal, turns
 from oneiro_vault.core.markdown.taxonomy import prose
-from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
+from oneiro_vault.core.text.corrections import DAYS
+from oneiro_vault.core.text.polarity import stems
+from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot, Vectors
 from oneiro_vault.mind.blocks import alike, blocks, ours, words
 
 NAME: Final = "distil"
@@ -28,6 +31,8 @@ REPLACES: Final = 0.35
 text (1), from which the later one gives the present state."""
 SHARED: Final = 0.25
 """How likely both facts say one of the topics, summed over these."""
+ALIKE: Final = 2
+"""Words of a sentence that one which says what changed has too, one of them no day, at least."""
 APART: Final = 3600.0
 """Seconds between two versions of a fact at least: what is said in one conversation goes
 together."""
@@ -42,11 +47,15 @@ Said = tuple[Note, str]
 
 def kept(snapshot: Snapshot) -> list[Decision]:
     """What is to be done so that these blocks say what holds now: a decision a topic at most."""
-    mine = standing(snapshot)
-    facts = _facts(snapshot, {ident for block in mine for ident in block.memory.derived_from})
+    mine, asleep = standing(snapshot), _asleep(snapshot)
+    facts = _facts(snapshot, [*mine, *asleep])
     found = []
     for number, (topic, title) in enumerate(personal.TITLES.items()):
-        there = [block for block in mine if block.memory.title.startswith(title)]
+        there = [
+            block
+            for block in (*mine, *asleep)
+            if re.fullmatch(rf"{re.escape(title)}(?: \(\d+\))?", block.memory.title)
+        ]
         texts = _texts(facts.get(topic, ()), int(snapshot.settings["distil.characters"]))
         if decision := _decision(title, FIRST - 10 * number, there, texts):
             found.append(decision)
@@ -55,33 +64,32 @@ def kept(snapshot: Snapshot) -> list[Decision]:
 
 def standing(snapshot: Snapshot) -> list[Note]:
     """The blocks that still are as they were made here, oldest first."""
-    titles = tuple(personal.TITLES.values())
+    return [block for block in blocks(snapshot) if _unchanged(block)]
+
+
+def _asleep(snapshot: Snapshot) -> list[Note]:
+    """Those of which nothing was left, without their words."""
     return [
-        block
-        for block in blocks(snapshot)
-        if ours(block)
-        and block.memory.title.startswith(titles)
+        note
+        for note in snapshot.notes.values()
+        if note.memory.type == "orientation"
+        and note.memory.status == "dormant"
+        and not note.memory.body.strip()
+        and _unchanged(note)
+    ]
+
+
+def _unchanged(block: Note) -> bool:
+    return (
+        ours(block)
+        and block.memory.title.startswith(tuple(personal.TITLES.values()))
         and personal.is_quoted(block.memory.body)
         and not block.edited
-    ]
+    )
 
 
-def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Said]]:
-    elsewhere = {
-        ident
-        for one in snapshot.notes.values()
-        if one.memory.type == "orientation"
-        for ident in one.memory.derived_from
-    }
-    placed = {ident for row in snapshot.history if row.loop == NAME for ident in row.memories}
-    own = [
-        note
-        for note in snapshot.of("semantic")
-        if note.memory.trust in memories.OWN_WORDS
-        and (note.id in mine or note.id not in elsewhere | placed)
-        and _holds(note, snapshot.now)
-        and _word_for_word(note, snapshot)
-    ]
+def _facts(snapshot: Snapshot, mine: Sequence[Note]) -> Mapping[Topic, list[Said]]:
+    own = _own(snapshot, mine)
     told = dict(
         zip(
             (note.id for note in own),
@@ -92,22 +100,59 @@ def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Said]]:
     found = {
         topic: [note for note in own if topic in told[note.id][0]][-LATEST:] for topic in TOPICS
     }
-    over = _replaced(
-        snapshot,
-        {one.id: one for notes in found.values() for one in notes},
-        {ident: said for ident, (_, said) in told.items()},
-    )
+    older = {note.id: note for notes in found.values() for note in notes}
+    later = older | {note.id: note for note in own[-LATEST * len(TOPICS) :]}
+    near = _near(snapshot, older, later, {ident: said for ident, (_, said) in told.items()})
+    sayings = {ident: first_things.said(prose(note.memory.body)) for ident, note in older.items()}
+    said: dict[Topic, list[Said]] = {topic: [] for topic in TOPICS}
+    successors = _Successors(later.values(), near)
+    for note in older.values():
+        for one in sayings[note.id]:
+            if not (over := successors.of(note, one.sentence, [*map(_first, sayings[note.id])])):
+                said[one.topic].append((note, one.words))
+            for successor, sentence in over[-1:]:
+                words = first_things.follows(sentence, one.topic)
+                if words and not successors.of(successor, sentence, [sentence]):
+                    said[one.topic].append((successor, words))
     room = MOST * int(snapshot.settings["distil.characters"])
-    return {
-        topic: _newest(topic, [note for note in notes if note.id not in over], room)
-        for topic, notes in found.items()
+    return {topic: _newest(_agreeing(topic, some), room) for topic, some in said.items()}
+
+
+def _first(one: first_things.Saying) -> str:
+    return one.sentence
+
+
+def _own(snapshot: Snapshot, mine: Sequence[Note]) -> list[Note]:
+    """Facts in the person's own words that hold, oldest first, but for those that a person took out
+    or put into other words: what was placed in blocks that no longer are as they were made here."""
+    quoted = {ident for block in mine for ident in block.memory.derived_from}
+    known = {block.id for block in mine}
+    elsewhere = {
+        ident
+        for one in snapshot.notes.values()
+        if one.memory.type == "orientation" and one.id not in known
+        for ident in one.memory.derived_from
     }
+    paths = {block.id: block.memory.path for block in mine}
+    for row in snapshot.history:
+        there = {paths[ident] for ident in row.memories if ident in paths}
+        if row.loop == NAME and not (row.paths and there.issuperset(row.paths)):
+            elsewhere.update(row.memories)
+    return [
+        note
+        for note in snapshot.of("semantic")
+        if note.memory.trust in memories.OWN_WORDS
+        and (note.id in quoted or note.id not in elsewhere)
+        and _holds(note, snapshot.now)
+        and _word_for_word(note, snapshot)
+    ]
 
 
 def _holds(note: Note, now: float) -> bool:
     begins, ends = memories.epoch(note.memory.valid_from), memories.epoch(note.memory.valid_until)
     return (
         not note.memory.flags
+        and not note.doubted
         and note.memory.level == 0
         and (begins is None or begins <= now)
         and (ends is None or ends > now)
@@ -123,34 +168,84 @@ def _word_for_word(note: Note, snapshot: Snapshot) -> bool:
     )
 
 
-def _replaced(
-    snapshot: Snapshot, known: Mapping[str, Note], told: Mapping[str, first_things.Likely]
-) -> set[str]:
-    ids, vectors = snapshot.vectors(list(known))
-    if len(ids) < 2:
+def _near(
+    snapshot: Snapshot,
+    older: Mapping[str, Note],
+    later: Mapping[str, Note],
+    told: Mapping[str, first_things.Likely],
+) -> set[tuple[str, str]]:
+    """(fact with a topic, later fact that is near it and says much the same of the person)."""
+    ids, vectors = snapshot.vectors(list(later))
+    topical = [at for at, one in enumerate(ids) if one in older]
+    if len(topical) < 1 or len(ids) < 2:
         return set()
-    cosines = vectors @ vectors.T
-    usual = max(UNRELATED, float(np.median(cosines[np.triu_indices(len(ids), 1)])))
+    cosines = vectors[topical] @ vectors.T
+    usual = _usual(cosines[:, topical])
     near = (cosines - usual) / (1 - usual) >= REPLACES
-    times = np.array([known[one].memory.when() or 0.0 for one in ids])
+    times = np.array([later[one].memory.when() or 0.0 for one in ids])
     said = np.array([[told[one][topic] for topic in TOPICS] for one in ids])
-    same = np.minimum(said[:, None], said[None, :]).sum(axis=2) >= SHARED
-    later = times[None, :] - times[:, None] >= APART
-    return {ids[row] for row in np.flatnonzero((near & same & later).any(axis=1))}
+    same = np.minimum(said[topical][:, None], said[None, :]).sum(axis=2) >= SHARED
+    after = times[None, :] - times[topical][:, None] >= APART
+    rows = np.argwhere(near & same & after)
+    return {(ids[topical[row]], ids[column]) for row, column in rows}
 
 
-def _newest(topic: str, facts: Sequence[Note], room: int) -> list[Said]:
+def _usual(cosines: Vectors) -> float:
+    """What any two of them have."""
+    pairs = cosines[np.triu_indices(len(cosines), 1)]
+    return max(UNRELATED, float(np.median(pairs)) if len(pairs) else 0.0)
+
+
+class _Successors:
+    """Which later facts say how it is now. A later one is near and speaks of the same; or says in
+    so many words that something changed, of which most of the words are the same: the packaged
+    model knows English only."""
+
+    def __init__(self, later: Iterable[Note], near: Collection[tuple[str, str]]) -> None:
+        self._near = near
+        self._said = [
+            (note, one, stems(one), first_things.changes(one))
+            for note in later
+            for one in first_things.sentences(prose(note.memory.body))
+        ]
+
+    def of(self, note: Note, sentence: str, beside: Sequence[str]) -> list[tuple[Note, str]]:
+        """(fact, its sentence) of each, oldest first. `beside`: all sentences of the fact that say
+        something of the person: those of which a near one repeats no word stand on, if others
+        change."""
+        words = stems(sentence)
+        others = set().union(*map(stems, beside))
+        found = []
+        for later, one, theirs, changes in self._said:
+            if (later.memory.when() or 0.0) - (note.memory.when() or 0.0) < APART:
+                continue
+            common = words & theirs
+            near = (note.id, later.id) in self._near and bool(common or not others & theirs)
+            if near or (changes and len(common) >= ALIKE and common - DAYS):
+                found.append((later, one))
+        return sorted(found, key=lambda pair: pair[0].memory.when() or 0.0)
+
+
+def _agreeing(topic: Topic, facts: Iterable[Said]) -> list[Said]:
+    """Oldest first; of two wishes on one matter the later stands."""
+    told = sorted(facts, key=lambda one: (one[0].memory.when() or 0.0, one[0].id))
+    if topic != "wishes":
+        return told
+    left = [
+        (note, first_things.standing(words, [later for _, later in told[at + 1 :]]))
+        for at, (note, words) in enumerate(told)
+    ]
+    return [(note, words) for note, words in left if words]
+
+
+def _newest(facts: Sequence[Said], room: int) -> list[Said]:
     found: list[Said] = []
-    for note in reversed(facts):
+    for note, text in reversed(facts):
         if room <= 0:
             break
-        texts = [
-            text for about, text in first_things.said(prose(note.memory.body)) if about == topic
-        ]
-        for text in reversed(texts):
-            if not any(_again(words(text), words(other)) for _, other in found):
-                found.append((note, text))
-                room -= len(text)
+        if not any(_again(words(text), words(other)) for _, other in found):
+            found.append((note, text))
+            room -= len(text)
     return found[::-1]
 
 
@@ -180,18 +275,20 @@ def _decision(
             "description": text.splitlines()[0].removeprefix("- "),
             "derived_from": [note.id for note in facts],
         }
+        shown = {
+            "title": title if place == 0 else f"{title} ({place + 1})",
+            "priority": priority - place,
+        }
         if place >= len(there):
-            name = title if place == 0 else f"{title} ({place + 1})"
-            edits.append(
-                New(
-                    {"type": "orientation", "title": name, "trust": "model", "priority": priority}
-                    | lineage,
-                    f"{text}\n",
-                )
-            )
-        elif text != there[place].memory.body.strip():
-            edits.append(Set(there[place].id, lineage | {"timestamp": NOW}, f"{text}\n"))
-    edits += [Set(block.id, {"status": "dormant"}) for block in there[len(texts) :]]
+            meta = {"type": "orientation", "trust": "model"} | shown | lineage
+            edits.append(New(meta, f"{text}\n"))
+        else:
+            edits += _said_now(there[place], text, shown, lineage)
+    edits += [
+        Set(block.id, {"status": "dormant", "description": "", "derived_from": []}, "")
+        for block in there[len(texts) :]
+        if block.active
+    ]
     ids = (
         *(edit.id for edit in edits if isinstance(edit, Set)),
         *(note.id for _, facts in texts for note in facts),
@@ -201,3 +298,18 @@ def _decision(
         if edits
         else None
     )
+
+
+def _said_now(
+    block: Note, text: str, shown: Mapping[str, object], lineage: Mapping[str, object]
+) -> list[New | Set]:
+    """What makes a block say this, in its place among those of its topic."""
+    place = {
+        key: value
+        for key, value in shown.items()
+        if value != getattr(block.memory, key) and not (key == "title" and block.active)
+    }
+    if text == block.memory.body.strip():
+        return [Set(block.id, place)] if place else []
+    place |= {} if block.active else {"status": "active"}
+    return [Set(block.id, place | dict(lineage) | {"timestamp": NOW}, f"{text}\n")]
