@@ -4,7 +4,7 @@ the classifier, and which words of it can stand where they are always loaded."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -122,7 +122,12 @@ class Saying(NamedTuple):
     words: str
 
 
-def said(text: str) -> list[Saying]:
+def said(text: str) -> list[tuple[Topic, str]]:
+    """(topic, words to quote) of each sentence that says something of its speaker."""
+    return [(one.topic, one.words) for one in sayings(text)]
+
+
+def sayings(text: str) -> list[Saying]:
     """What each sentence that says something of its speaker says.
 
     A sentence is quoted whole where it asks nothing and only describes, if it were said of somebody
@@ -135,8 +140,7 @@ def said(text: str) -> list[Saying]:
         (about,) = topics([sentence])
         if about is None:
             continue
-        words = _quoted(sentence, about, lambda part, topic=about: topics([part]) == [topic])
-        if words:
+        if words := _quoted(sentence, about, says=True):
             found.append(Saying(sentence, about, words))
     return found
 
@@ -144,13 +148,13 @@ def said(text: str) -> list[Saying]:
 def follows(sentence: str, topic: Topic) -> str:
     """The words to quote of a sentence that says how something of this topic is now, which needs
     to say none by itself; "" where none can be quoted."""
-    return _quoted(sentence, topic, lambda _: True)
+    return _quoted(sentence, topic, says=False)
 
 
-def _quoted(sentence: str, topic: Topic, fits: Callable[[str], bool]) -> str:
+def _quoted(sentence: str, topic: Topic, *, says: bool) -> str:
     stops = orientation_gate.hidden if topic == "wishes" else orientation_gate.prescribes
     for words in _parts(sentence):
-        if fits(words) and not stops(personal.described(words)):
+        if (not says or topics([words]) == [topic]) and not stops(personal.described(words)):
             before = "" if sentence.startswith(words) else "… "
             after = "" if sentence.endswith(words) else " …"
             return f"{before}{words}{after}"

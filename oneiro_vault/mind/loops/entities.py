@@ -54,6 +54,8 @@ _TITLE: Final = re.compile(
     r"madame|mevrouw|meneer|pan|pani|signor|signora|dott|pfarrer|father|sister)\b\.? ?)+(?=\w)"
 )
 """What stands before a name, folded."""
+_DATIVE: Final = re.compile(r"^(herr)n(?= )", re.I)
+"""German: Herr Novak, with Herrn Novak."""
 _WORD: Final = re.compile(r"\w+(?:['’-]\w+)*")
 _CAPITAL: Final = re.compile(r"[^\W\d_a-zß-öø-ÿ]|\w*\d")
 """How a name begins: a capital, or a word with a digit."""
@@ -64,6 +66,8 @@ _NOBODY: Final = frozenset(
     """.split()
 ) | {"the person", "the user", "the assistant", *DAYS}
 """What is no name of anybody, folded."""
+_ARTICLES: Final = "the a an every this that ein eine einen einem einer kein keine jeden".split()
+"""What stands before a common word, and seldom before a name."""
 _ADDED: Final = re.compile(r" \[\d{4}-[^\]]*\]")
 _MARKS: Final = str.maketrans("“”", "''")
 
@@ -165,7 +169,8 @@ def _subjects(snapshot: Snapshot) -> dict[str, Subject]:
     for note in notes:
         about = [] if captured(note.memory) else note.memory.about
         given = [(name, "", 1.0) for name in dict.fromkeys(about) if _CAPITAL.match(name)]
-        for name, kind, likely in (*given, *tagged.get(note.id, ())):
+        for written, kind, likely in (*given, *tagged.get(note.id, ())):
+            name = _DATIVE.sub(r"\1", written)
             form = fold(name)
             if likely >= LIKELY and kind in _NAMED and form not in _NOBODY and len(form) > 1:
                 subject = found.setdefault(form, Subject(forms={form}))
@@ -175,7 +180,23 @@ def _subjects(snapshot: Snapshot) -> dict[str, Subject]:
                 subject.likely = max(subject.likely, likely)
                 subject.person = max(subject.person, likely if kind == "person" else 0.0)
     _mentioned(found, notes, texts)
+    for form in [form for form, one in found.items() if _common(form, one, texts)]:
+        del found[form]
     return _joined(found)
+
+
+def _common(form: str, subject: Subject, texts: Mapping[str, _Text]) -> bool:
+    """Is it a common word that was taken for a name? Nobody writes it with a capital, and it has an
+    article, or surely is nobody's name."""
+    if any(one != one.lower() for one in subject.spellings):
+        return False
+    words = " ".join(_WORD.findall(form))
+    led = any(
+        f" {article} {words} " in texts[ident].folded
+        for ident in subject.notes
+        for article in _ARTICLES
+    )
+    return led or (subject.kind not in ("", "person", "place") and subject.likely < SURE)
 
 
 def _speaks(note: Note) -> bool:

@@ -56,7 +56,7 @@ def kept(snapshot: Snapshot) -> list[Decision]:
             for block in (*mine, *asleep)
             if re.fullmatch(rf"{re.escape(title)}(?: \(\d+\))?", block.memory.title)
         ]
-        texts = _texts(facts.get(topic, ()), int(snapshot.settings["distil.characters"]))
+        texts = _texts(facts[topic], int(snapshot.settings["distil.characters"]))
         if decision := _decision(title, FIRST - 10 * number, there, texts):
             found.append(decision)
     return found
@@ -103,23 +103,33 @@ def _facts(snapshot: Snapshot, mine: Sequence[Note]) -> Mapping[Topic, list[Said
     older = {note.id: note for notes in found.values() for note in notes}
     later = older | {note.id: note for note in own[-LATEST * len(TOPICS) :]}
     near = _near(snapshot, older, later, {ident: said for ident, (_, said) in told.items()})
-    sayings = {ident: first_things.said(prose(note.memory.body)) for ident, note in older.items()}
-    said: dict[Topic, list[Said]] = {topic: [] for topic in TOPICS}
-    successors = _Successors(later.values(), near)
-    for note in older.values():
-        for one in sayings[note.id]:
-            if not (over := successors.of(note, one.sentence, [*map(_first, sayings[note.id])])):
-                said[one.topic].append((note, one.words))
-            for successor, sentence in over[-1:]:
-                words = first_things.follows(sentence, one.topic)
-                if words and not successors.of(successor, sentence, [sentence]):
-                    said[one.topic].append((successor, words))
+    said = _standing_now(older.values(), _Successors(later.values(), near))
     room = MOST * int(snapshot.settings["distil.characters"])
     return {topic: _newest(_agreeing(topic, some), room) for topic, some in said.items()}
 
 
-def _first(one: first_things.Saying) -> str:
-    return one.sentence
+def _standing_now(facts: Iterable[Note], successors: _Successors) -> Mapping[Topic, list[Said]]:
+    """What each topic says now. What replaced a sentence takes its place where it says nothing of
+    the person by itself."""
+    found: dict[Topic, list[Said]] = {topic: [] for topic in TOPICS}
+    placed: set[tuple[str, str]] = set()
+    over: list[tuple[Topic, Note, str]] = []
+    for note in facts:
+        several = first_things.sayings(prose(note.memory.body))
+        for one in several:
+            later = successors.of(note, one.sentence, [other.sentence for other in several])
+            if later:
+                over.append((one.topic, *later[-1]))
+            else:
+                found[one.topic].append((note, one.words))
+                placed.add((note.id, one.sentence))
+    for topic, note, sentence in over:
+        words = first_things.follows(sentence, topic)
+        again = (note.id, sentence) in placed or successors.of(note, sentence, [sentence])
+        if words and not again:
+            found[topic].append((note, words))
+            placed.add((note.id, sentence))
+    return found
 
 
 def _own(snapshot: Snapshot, mine: Sequence[Note]) -> list[Note]:
