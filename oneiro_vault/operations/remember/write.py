@@ -408,7 +408,7 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answ
             kept=KEPT,
             hint="Only a person may forget it; `reframe` proposes other words.",
         )
-    untold = _untold(house, row)
+    untold = quoting(house, row)
     sha = sha256(data).hexdigest()
     receipt = house.vault.forget(row.id, row.path, sha, actor, reason, untold)
     house.refresh([row.path, *(one.path for one in untold)])
@@ -425,7 +425,15 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answ
     }
 
 
-def _untold(house: House, row: Row) -> list[Write]:
+def hush(house: House, row: Row, actor: str) -> None:
+    """Take the words of a memory that was said to be wrong out of what quotes them."""
+    if changes := quoting(house, row):
+        reason = f"{row.handle} was said to be wrong"
+        house.vault.apply(changes, Operation("revise", row.title, actor, reason=reason))
+        house.refresh([one.path for one in changes])
+
+
+def quoting(house: House, row: Row) -> list[Write]:
     """The profiles and the blocks in a person's own words without the lines that quote a memory;
     one of which nothing is left sleeps. What was said of a conversation stays as long as its facts
     do."""
@@ -450,7 +458,7 @@ def _pared(house: House, row: Row, body: str, gone: str) -> Write:
     data, known = house.load(row)
     keys: dict[str, object | None] = {
         "description": personal.described_by(body, last=row.type == memories.ENTITY),
-        "derived_from": [one for one in known.derived_from if one != gone] if body else [],
+        "derived_from": [one for one in known.derived_from if body and one != gone],
         "timestamp": house.now(),
     }
     keys |= {} if body else {"status": "dormant"}
