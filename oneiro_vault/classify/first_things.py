@@ -26,10 +26,10 @@ _CLAUSE: Final = re.compile(
 )
 """Where another clause may begin."""
 _CHANGES: Final = re.compile(
-    r"\b(?:now|not|isn'?t|no longer|any ?more|instead|from today|as of|since then|after all|moved?|"
-    r"changed?|goes up|went up|down to|new|update|jetzt|nun|nicht|kein\w*|sondern|statt|"
-    r"stattdessen|ab sofort|ab heute|doch|neuerdings|inzwischen|mittlerweile|geändert|verschoben|"
-    r"ahora|ya no|desde hoy|maintenant|désormais|ne plus)\b",
+    r"\b(?:now|no longer|any ?more|instead|from today|as of|from now on|after all|goes up|"
+    r"went up|down to|moved? to|changed to|new \w+ (?:is|will be)|jetzt|nun|nicht mehr|sondern|"
+    r"statt|stattdessen|ab sofort|ab heute|doch erst|neuerdings|inzwischen|mittlerweile|geändert|"
+    r"verschoben|ahora|ya no|desde hoy|maintenant|désormais|ne plus)\b",
     re.I,
 )
 """What tells that something changed."""

@@ -33,7 +33,6 @@ _PROFILED: Final = re.compile(
 )
 _QUOTE: Final = re.compile(r"“([^“”]+)”")
 _ADDED: Final = re.compile(r" \[\d{4}-[^\]]*\]")
-"""A day that a memory sets beside the person's words."""
 _WORD: Final = re.compile(r"\w+(?:['’-]\w+)*")
 _FEWEST: Final = 3
 """Words of a memory that a longer quotation is known by."""
@@ -72,9 +71,14 @@ def quoted(text: str, day: str) -> str:
     return f"- On {day} the person said: “{words}”"
 
 
+def bare(text: str) -> str:
+    """Without the days that a memory sets beside the person's words."""
+    return _ADDED.sub("", text)
+
+
 def plain(text: str) -> str:
-    """Its words, folded, between blanks, without the days that were set beside them."""
-    return f" {' '.join(_WORD.findall(fold(_ADDED.sub('', text))))} "
+    """Its words, folded, between blanks, without such days."""
+    return f" {' '.join(_WORD.findall(fold(bare(text))))} "
 
 
 def without(text: str, told: str, ident: str = "") -> str:

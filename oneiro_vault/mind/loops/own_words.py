@@ -33,6 +33,14 @@ SHARED: Final = 0.25
 """How likely both facts say one of the topics, summed over these."""
 ALIKE: Final = 2
 """Words of a sentence that one which says what changed has too, one of them no day, at least."""
+SHORTEST: Final = 3
+"""Letters of such a word."""
+_DAYS: Final = DAYS | stems(" ".join(sorted(DAYS)), "en")
+_IDLE: Final = frozenset("sinc now new hes she get still jetzt neu seit".split())
+"""Stems that say nothing of what two sentences are about."""
+ONE_STATE: Final = ("home", "work")
+"""Topics of which a near fact may be the later state without a common word: of the others a person
+has several."""
 APART: Final = 3600.0
 """Seconds between two versions of a fact at least: what is said in one conversation goes
 together."""
@@ -117,7 +125,9 @@ def _standing_now(facts: Iterable[Note], successors: _Successors) -> Mapping[Top
     for note in facts:
         several = first_things.sayings(prose(note.memory.body))
         for one in several:
-            later = successors.of(note, one.sentence, [other.sentence for other in several])
+            later = successors.of(
+                note, one.sentence, one.topic, [other.sentence for other in several]
+            )
             if later:
                 over.append((one.topic, *later[-1]))
             else:
@@ -125,7 +135,7 @@ def _standing_now(facts: Iterable[Note], successors: _Successors) -> Mapping[Top
                 placed.add((note.id, one.sentence))
     for topic, note, sentence in over:
         words = first_things.follows(sentence, topic)
-        again = (note.id, sentence) in placed or successors.of(note, sentence, [sentence])
+        again = (note.id, sentence) in placed or successors.of(note, sentence, None, [sentence])
         if words and not again:
             found[topic].append((note, words))
             placed.add((note.id, sentence))
@@ -207,33 +217,47 @@ def _usual(cosines: Vectors) -> float:
 
 
 class _Successors:
-    """Which later facts say how it is now. A later one is near and speaks of the same; or says in
-    so many words that something changed, of which most of the words are the same: the packaged
-    model knows English only."""
+    """Which later facts say how it is now: near ones that say the same of the person, or of the
+    same in so many words that it changed; and, as the packaged model knows English only, whichever
+    say so in mostly the same words."""
 
     def __init__(self, later: Iterable[Note], near: Collection[tuple[str, str]]) -> None:
         self._near = near
+        split = [(note, first_things.sentences(prose(note.memory.body))) for note in later]
+        topics = iter(first_things.topics([one for _, several in split for one in several]))
         self._said = [
-            (note, one, stems(one), first_things.changes(one))
-            for note in later
-            for one in first_things.sentences(prose(note.memory.body))
+            (note, one, _stems(one), next(topics), first_things.changes(one))
+            for note, several in split
+            for one in several
         ]
 
-    def of(self, note: Note, sentence: str, beside: Sequence[str]) -> list[tuple[Note, str]]:
+    def of(
+        self, note: Note, sentence: str, topic: Topic | None, beside: Sequence[str]
+    ) -> list[tuple[Note, str]]:
         """(fact, its sentence) of each, oldest first. `beside`: all sentences of the fact that say
         something of the person: those of which a near one repeats no word stand on, if others
         change."""
-        words = stems(sentence)
-        others = set().union(*map(stems, beside))
+        words = _stems(sentence)
+        others = set().union(*map(_stems, beside))
         found = []
-        for later, one, theirs, changes in self._said:
+        for later, one, theirs, says, changes in self._said:
             if (later.memory.when() or 0.0) - (note.memory.when() or 0.0) < APART:
                 continue
             common = words & theirs
-            near = (note.id, later.id) in self._near and bool(common or not others & theirs)
-            if near or (changes and len(common) >= ALIKE and common - DAYS):
+            if (note.id, later.id) in self._near:
+                alone = topic in ONE_STATE and not others & theirs
+                near = bool(common - _DAYS) if says != topic else bool(common) or alone
+                over = near and (says == topic or changes)
+            else:
+                over = changes and len(common) >= ALIKE and bool(common - _DAYS)
+            if over:
                 found.append((later, one))
         return sorted(found, key=lambda pair: pair[0].memory.when() or 0.0)
+
+
+def _stems(sentence: str) -> set[str]:
+    found = stems(personal.bare(sentence)) - _IDLE
+    return {one for one in found if len(one) >= SHORTEST}
 
 
 def _agreeing(topic: Topic, facts: Iterable[Said]) -> list[Said]:
