@@ -4,7 +4,7 @@ the classifier, and which words of it can stand where they are always loaded."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -145,10 +145,13 @@ def sayings(text: str) -> list[Saying]:
     return found
 
 
-def follows(sentence: str, topic: Topic) -> str:
+def follows(sentence: str, topic: Topic, about: Callable[[str], bool]) -> str:
     """The words to quote of a sentence that says how something of this topic is now, which needs
-    to say none by itself; "" where none can be quoted."""
-    return _quoted(sentence, topic, says=False)
+    to say none by itself, from the first clause that is `about` it; "" where none can be quoted."""
+    starts = (start for start, end in _bounds(sentence) if about(sentence[start:end]))
+    first = next(starts, 0)
+    words = _quoted(sentence[first:], topic, says=False)
+    return f"… {words}" if words and first and not words.startswith("…") else words
 
 
 def _quoted(sentence: str, topic: Topic, *, says: bool) -> str:

@@ -29,8 +29,6 @@ FIRST: Final = 60
 REPLACES: Final = 0.35
 """How near two facts of one topic are, from what any two of a person's facts have (0) to the same
 text (1), from which the later one gives the present state."""
-SHARED: Final = 0.25
-"""How likely both facts say one of the topics, summed over these."""
 ALIKE: Final = 2
 """Words of a sentence that one which says what changed has too, one of them no day, at least."""
 SHORTEST: Final = 3
@@ -110,7 +108,7 @@ def _facts(snapshot: Snapshot, mine: Sequence[Note]) -> Mapping[Topic, list[Said
     }
     older = {note.id: note for notes in found.values() for note in notes}
     later = older | {note.id: note for note in own[-LATEST * len(TOPICS) :]}
-    near = _near(snapshot, older, later, {ident: said for ident, (_, said) in told.items()})
+    near = _near(snapshot, older, later)
     said = _standing_now(older.values(), _Successors(later.values(), near))
     room = MOST * int(snapshot.settings["distil.characters"])
     return {topic: _newest(_agreeing(topic, some), room) for topic, some in said.items()}
@@ -121,7 +119,7 @@ def _standing_now(facts: Iterable[Note], successors: _Successors) -> Mapping[Top
     the person by itself."""
     found: dict[Topic, list[Said]] = {topic: [] for topic in TOPICS}
     placed: set[tuple[str, str]] = set()
-    over: list[tuple[Topic, Note, str]] = []
+    over: list[tuple[Topic, str, tuple[Note, str]]] = []
     for note in facts:
         several = first_things.sayings(prose(note.memory.body))
         for one in several:
@@ -129,13 +127,14 @@ def _standing_now(facts: Iterable[Note], successors: _Successors) -> Mapping[Top
                 note, one.sentence, one.topic, [other.sentence for other in several]
             )
             if later:
-                over.append((one.topic, *later[-1]))
+                over.append((one.topic, one.sentence, later[-1]))
             else:
                 found[one.topic].append((note, one.words))
                 placed.add((note.id, one.sentence))
-    for topic, note, sentence in over:
-        words = first_things.follows(sentence, topic)
+    for topic, older, (note, sentence) in over:
         again = (note.id, sentence) in placed or successors.of(note, sentence, None, [sentence])
+        same = _stems(older)
+        words = first_things.follows(sentence, topic, lambda part, s=same: bool(s & _stems(part)))
         if words and not again:
             found[topic].append((note, words))
             placed.add((note.id, sentence))
@@ -189,12 +188,9 @@ def _word_for_word(note: Note, snapshot: Snapshot) -> bool:
 
 
 def _near(
-    snapshot: Snapshot,
-    older: Mapping[str, Note],
-    later: Mapping[str, Note],
-    told: Mapping[str, first_things.Likely],
+    snapshot: Snapshot, older: Mapping[str, Note], later: Mapping[str, Note]
 ) -> set[tuple[str, str]]:
-    """(fact with a topic, later fact that is near it and says much the same of the person)."""
+    """(fact with a topic, later fact that is near it)."""
     ids, vectors = snapshot.vectors(list(later))
     topical = [at for at, one in enumerate(ids) if one in older]
     if len(topical) < 1 or len(ids) < 2:
@@ -203,10 +199,8 @@ def _near(
     usual = _usual(cosines[:, topical])
     near = (cosines - usual) / (1 - usual) >= REPLACES
     times = np.array([later[one].memory.when() or 0.0 for one in ids])
-    said = np.array([[told[one][topic] for topic in TOPICS] for one in ids])
-    same = np.minimum(said[topical][:, None], said[None, :]).sum(axis=2) >= SHARED
     after = times[None, :] - times[topical][:, None] >= APART
-    rows = np.argwhere(near & same & after)
+    rows = np.argwhere(near & after)
     return {(ids[topical[row]], ids[column]) for row, column in rows}
 
 
@@ -244,12 +238,11 @@ class _Successors:
             if (later.memory.when() or 0.0) - (note.memory.when() or 0.0) < APART:
                 continue
             common = words & theirs
+            told = bool(common - _DAYS)
+            over = changes and told and len(common) >= ALIKE
             if (note.id, later.id) in self._near:
                 alone = topic in ONE_STATE and not others & theirs
-                near = bool(common - _DAYS) if says != topic else bool(common) or alone
-                over = near and (says == topic or changes)
-            else:
-                over = changes and len(common) >= ALIKE and bool(common - _DAYS)
+                over |= bool(common) or alone if says == topic else told and changes
             if over:
                 found.append((later, one))
         return sorted(found, key=lambda pair: pair[0].memory.when() or 0.0)
