@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -94,7 +95,7 @@ def _unchanged(block: Note) -> bool:
     )
 
 
-def _facts(snapshot: Snapshot, mine: Sequence[Note]) -> Mapping[Topic, list[Said]]:
+def _facts(snapshot: Snapshot, mine: Sequence[Note]) -> Mapping[str, list[Said]]:
     own = _own(snapshot, mine)
     told = dict(
         zip(
@@ -133,8 +134,7 @@ def _standing_now(facts: Iterable[Note], successors: _Successors) -> Mapping[Top
                 placed.add((note.id, one.sentence))
     for topic, older, (note, sentence) in over:
         again = (note.id, sentence) in placed or successors.of(note, sentence, None, [sentence])
-        same = _stems(older)
-        words = first_things.follows(sentence, topic, lambda part, s=same: bool(s & _stems(part)))
+        words = first_things.follows(sentence, topic, partial(_shares, _stems(older)))
         if words and not again:
             found[topic].append((note, words))
             placed.add((note.id, sentence))
@@ -229,23 +229,28 @@ class _Successors:
         self, note: Note, sentence: str, topic: Topic | None, beside: Sequence[str]
     ) -> list[tuple[Note, str]]:
         """(fact, its sentence) of each, oldest first. `beside`: all sentences of the fact that say
-        something of the person: those of which a near one repeats no word stand on, if others
-        change."""
-        words = _stems(sentence)
-        others = set().union(*map(_stems, beside))
+        something of the person: those of which a near one repeats less than of others stand
+        on."""
+        words, others = _stems(sentence), [_stems(one) for one in beside]
         found = []
         for later, one, theirs, says, changes in self._said:
             if (later.memory.when() or 0.0) - (note.memory.when() or 0.0) < APART:
                 continue
             common = words & theirs
-            told = bool(common - _DAYS)
-            over = changes and told and len(common) >= ALIKE
+            told = changes and bool(common - _DAYS)
+            over = told and len(common) >= ALIKE
             if (note.id, later.id) in self._near:
-                alone = topic in ONE_STATE and not others & theirs
-                over |= bool(common) or alone if says == topic else told and changes
+                most = max((len(other & theirs) for other in others), default=0)
+                alone = says == topic in ONE_STATE and not most
+                same = says == topic and len(common) >= ALIKE
+                over |= (alone or same or told) and len(common) >= most
             if over:
                 found.append((later, one))
         return sorted(found, key=lambda pair: pair[0].memory.when() or 0.0)
+
+
+def _shares(words: set[str], clause: str) -> bool:
+    return not words.isdisjoint(_stems(clause))
 
 
 def _stems(sentence: str) -> set[str]:
