@@ -367,6 +367,7 @@ class _Trace:
         if not all_of_it and (
             commit.op not in _BRINGING or not any(is_note(path) for path in commit.paths)
         ):
+            self._follow(commit)
             return
         for path, ends in delta(self.repo, commit.commit).items():
             if _stays(path, ends):
@@ -375,6 +376,16 @@ class _Trace:
                 ends[0] is None and ends[1] is not None and self._brought(path, ends[1])
             ):
                 self._taint(path, ends, commit.commit)
+
+    def _follow(self, commit: Commit) -> None:
+        """Words that were taken out of what quotes them are no change that would be lost: what
+        comes back is told without what was forgotten."""
+        if commit.op != "forget":
+            return
+        for path, (before, after) in delta(self.repo, commit.commit).items():
+            first, last = self.spans.get(path, (None, None))
+            if path in self.spans and before == last and after is not None:
+                self.spans[path] = first, after
 
     def _brought(self, path: str, entry: Entry) -> bool:
         try:
