@@ -75,7 +75,8 @@ _known: dict[str, Likely] = {}
 
 
 def likely(sentences: Sequence[str]) -> list[Likely]:
-    """As `classifier.topics`."""
+    """As `classifier.topics`, of the words without the days that a memory sets beside them."""
+    sentences = [personal.bare(one) for one in sentences]
     found = {one: _known[one] for one in sentences if one in _known}
     new = [one for one in dict.fromkeys(sentences) if one not in found]
     found |= zip(new, classifier.topics(new), strict=True)
