@@ -38,6 +38,8 @@ class Note:
     children: tuple[str, ...] = ()
     edited: float = 0.0
     """When a person last changed its file by hand (epoch seconds), 0 if nobody did."""
+    doubted: bool = False
+    """Did somebody say that it was wrong?"""
 
     @property
     def id(self) -> str:

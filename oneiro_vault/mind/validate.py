@@ -99,6 +99,8 @@ def _only_describes(snapshot: Snapshot) -> Rule:
             )
             old = snapshot.notes[edit.id].memory if isinstance(edit, Set) else None
             type_ = meta.get("type") or (old.type if old else "")
+            if body == "" and meta.get("status") in REMOVING:
+                continue  # it says nothing any more
             if type_ == "orientation" and (
                 body is not None or not {"type", "title", "description"}.isdisjoint(meta)
             ):
@@ -143,6 +145,8 @@ def _keeps_orientation(snapshot: Snapshot) -> Rule:
 def _stands(block: Note, snapshot: Snapshot) -> bool:
     ground = block.memory.derived_from
     return not ground or any(
-        ident in snapshot.notes and snapshot.notes[ident].memory.status not in REMOVING
+        ident in snapshot.notes
+        and snapshot.notes[ident].memory.status not in REMOVING
+        and not snapshot.notes[ident].doubted
         for ident in ground
     )

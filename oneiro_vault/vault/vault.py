@@ -229,9 +229,16 @@ class Vault(Parts):
     # -- taking back
 
     def forget(
-        self, memory: str, path: str, base: str, actor: str = "user", reason: str = ""
+        self,
+        memory: str,
+        path: str,
+        base: str,
+        actor: str = "user",
+        reason: str = "",
+        untold: Sequence[Write] = (),
     ) -> Receipt:
-        """Leaves a tombstone (id and hashes, no content). The bytes stay in history."""
+        """Leaves a tombstone (id and hashes, no content). The bytes stay in history. `untold`: the
+        notes that quoted it, without its words, in the same commit."""
         data = self.read(path)
         title = edits.identify(path, data)[1]
         words = edits.words_of(
@@ -247,7 +254,7 @@ class Vault(Parts):
             **{name: mark for name, mark in marks.items() if mark},
         )
         operation = Operation("forget", title, actor, (memory,) if memory else (), reason)
-        return self.apply([Remove(path, base)], operation, events=[tombstone])
+        return self.apply([Remove(path, base), *untold], operation, events=[tombstone])
 
     def purge(
         self, changes: Sequence[Remove], operation: Operation, events: Sequence[Mapping[str, Any]]

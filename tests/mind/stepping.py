@@ -99,25 +99,29 @@ class World:
             self.told.append(decision)
             return
         self.settled.add(decision.id(snapshot))
+        touched = []
         for at, edit in enumerate(decision.edits):
             if isinstance(edit, New):
-                self._made(edit, f"{decision.id(snapshot)}{at}{self.now}")
+                touched.append(self._made(edit, f"{decision.id(snapshot)}{at}{self.now}"))
             else:
                 self._changed(edit)
+                touched.append(edit.id)
         row = decided(
             decision.loop,
             decision.op,
-            *decision.memories,
+            *dict.fromkeys((*decision.memories, *touched)),
             when=self.now,
             reason=decision.reason,
+            paths=tuple(self.notes[ident].memory.path for ident in touched),
         )
         self.log.insert(0, row)
 
-    def _made(self, edit: New, seed: str) -> None:
+    def _made(self, edit: New, seed: str) -> str:
         ident = sha256(seed.encode()).hexdigest()[:12]
         assert ident not in self.notes
         facts = {"created": iso(self.now), "source": "dream"} | self._read(edit.meta)
         self.notes[ident] = noted(Memory(f"{ident}.md", id=ident, body=edit.body, **facts))
+        return ident
 
     def _changed(self, edit: Set) -> None:
         old = self.notes[edit.id]

@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from oneiro_vault.core.text.query import fold
+
 TITLES: Final = {
     "who": "Who the person is",
     "work": "The person's work",
@@ -57,7 +59,14 @@ _ADDRESSED: Final = re.compile(
 )
 _MARKS: Final = str.maketrans("“”", "''")
 _QUOTED: Final = re.compile(r"- On \d{4}-\d\d-\d\d the person said: “[^“”]+”")
-_QUOTE: Final = re.compile(r".*“([^“”]+)”")
+_PROFILED: Final = re.compile(
+    r"- \d{4}-\d\d-\d\d: “[^“”]+” \(\[\[(?:[^\[\]|]+\|)?([0-9a-z]{12})\]\]\)"
+)
+_QUOTE: Final = re.compile(r"“([^“”]+)”")
+_ADDED: Final = re.compile(r" \[\d{4}-[^\]]*\]")
+_WORD: Final = re.compile(r"\w+(?:['’-]\w+)*")
+_FEWEST: Final = 3
+"""Words of a memory that a longer quotation is known by."""
 _FIRST: Final = (
     (re.compile(r"\b(?:i'm|i am|ich bin)\b", re.I), "the person is"),
     (re.compile(r"\b(?:i've|i have|ich habe)\b", re.I), "the person has"),
@@ -108,13 +117,44 @@ def quoted(text: str, day: str) -> str:
     return f"- On {day} the person said: “{words}”"
 
 
-def without(text: str, told: str) -> str:
-    """Lines of such a block without those that quote from a text."""
-    whole = " ".join(told.translate(_MARKS).split())
-    lines = text.strip().splitlines()
-    return "\n".join(one for one in lines if _QUOTE.sub(r"\1", one) not in whole)
+def bare(text: str) -> str:
+    """Without the days that a memory sets beside the person's words."""
+    return _ADDED.sub("", text)
+
+
+def plain(text: str) -> str:
+    """Its words, folded, between blanks, without such days."""
+    return f" {' '.join(_WORD.findall(fold(bare(text))))} "
+
+
+def without(text: str, told: str, ident: str = "") -> str:
+    """Lines of such a block, or of a profile, without those that quote from a text or name its id
+    as their source."""
+    whole = plain(told)
+    enough = len(whole.split()) >= _FEWEST
+    left = []
+    for line in text.strip().splitlines():
+        quote, source = _QUOTE.search(line), _PROFILED.fullmatch(line)
+        words = plain(quote[1]) if quote else ""
+        quotes = bool(words.strip()) and (words in whole or (enough and whole in words))
+        if not quotes and not (source and source[1] == ident):
+            left.append(line)
+    return "\n".join(left)
 
 
 def is_quoted(text: str) -> bool:
     """Does a text consist of such lines?"""
     return all(_QUOTED.fullmatch(line) for line in text.strip().splitlines())
+
+
+def is_profile(text: str) -> bool:
+    """Does it consist of quotations with their day and their source?"""
+    return all(_PROFILED.fullmatch(line) for line in text.strip().splitlines())
+
+
+def described_by(text: str, *, last: bool) -> str:
+    """The line of such a text that stands for it in a list: its first, or its last."""
+    lines = text.strip().splitlines()
+    if not lines:
+        return ""
+    return lines[-1 if last else 0].removeprefix("- ").partition(" ([[")[0]

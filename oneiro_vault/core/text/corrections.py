@@ -61,7 +61,7 @@ _SELF: Final = frozenset(
         unser unsere
     """.split()
 )
-_DAYS: Final = frozenset(
+DAYS: Final = frozenset(
     """
     monday tuesday wednesday thursday friday saturday sunday january february march april may june
     july august september october november
@@ -69,6 +69,7 @@ _DAYS: Final = frozenset(
     juni juli oktober dezember
     """.split()
 )
+"""Days and months as they are named, folded."""
 
 
 _ROOT: Final = 5
@@ -104,7 +105,7 @@ class _Pair(NamedTuple):
             if _is_one_of(stem, subject):
                 break
             found.add(stem)
-        return found - _DAYS
+        return found - DAYS
 
 
 def _is_over(pair: _Pair, found: re.Match[str]) -> bool:
@@ -120,7 +121,7 @@ def _is_over(pair: _Pair, found: re.Match[str]) -> bool:
 
 
 def _went(pair: _Pair, found: re.Match[str]) -> bool:
-    subject = stems(found["subject"], pair.language) - _DAYS
+    subject = stems(found["subject"], pair.language) - DAYS
     known, said = (stems(text, pair.language) for text in (pair.old, pair.new))
     before, after = _values(pair.old), _values(found["value"])
     if (
@@ -129,7 +130,7 @@ def _went(pair: _Pair, found: re.Match[str]) -> bool:
         or not pair.lead(subject) <= said
     ):
         return False
-    beside = {stem for stem in known if not _is_one_of(stem, said)} - _DAYS
+    beside = {stem for stem in known if not _is_one_of(stem, said)} - DAYS
     return before[0] == after[0] != "" and not before[1] & after[1] and len(beside) <= 1
 
 
@@ -159,7 +160,7 @@ def _by_kind(text: str) -> dict[str, set[str]]:
         {one for one in numbers if one.count(".") == 2},
     )
     words = (word.removesuffix("s") for word in claims.content(_ADDED.sub("", text)))
-    days = {word for word in words if word in _DAYS}
+    days = {word for word in words if word in DAYS}
     return {"hour": hours, "date": dates | added, "day": days, "number": numbers - hours - dates}
 
 

@@ -13,12 +13,14 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
-from oneiro_vault.core.conversation import turns
-from oneiro_vault.core.markdown.taxonomy import KINDS
+from oneiro_vault.core.conversation import personal, turns
+from oneiro_vault.core.markdown.taxonomy import KINDS, prose
 from oneiro_vault.core.memory import ENTITY, Memory, captured
 from oneiro_vault.core.text.claims import split_sentences
+from oneiro_vault.core.text.corrections import DAYS
 from oneiro_vault.core.text.query import fold
 from oneiro_vault.mind.base import NOW, Asking, Decision, New, Note, Set, Snapshot, keyed
 from oneiro_vault.mind.blocks import ours
@@ -34,6 +36,9 @@ SHOWN: Final = 6
 LONGEST: Final = 300
 """Characters of one."""
 RESTS: Final = "dormant"
+REPLACED: Final = ("superseded", "archived")
+FILING: Final = ("remember", "supersede", "link", "flag")
+"""What a night did when it made a fact of a conversation."""
 LIKELY: Final = 0.5
 """How likely what the tagger finds is a name, at least."""
 SURE: Final = 0.95
@@ -49,19 +54,21 @@ _TITLE: Final = re.compile(
     r"madame|mevrouw|meneer|pan|pani|signor|signora|dott|pfarrer|father|sister)\b\.? ?)+(?=\w)"
 )
 """What stands before a name, folded."""
+_DATIVE: Final = re.compile(r"^(herr)n(?= )", re.I)
+"""German: Herr Novak, with Herrn Novak."""
 _WORD: Final = re.compile(r"\w+(?:['’-]\w+)*")
 _CAPITAL: Final = re.compile(r"[^\W\d_a-zß-öø-ÿ]|\w*\d")
 """How a name begins: a capital, or a word with a digit."""
 _NOBODY: Final = frozenset(
     """
-    user assistant person the person model me i you we they he she it monday tuesday wednesday
-    thursday friday saturday sunday january february march april may june july august september
-    october november december today tomorrow yesterday
+    user assistant person the person model me i you we they he she it today tomorrow yesterday
+    heute morgen gestern
     """.split()
-) | {"the person", "the user", "the assistant"}
+) | {"the person", "the user", "the assistant", *DAYS}
 """What is no name of anybody, folded."""
+_ARTICLES: Final = "the a an every this that ein eine einen einem einer kein keine jeden".split()
+"""What stands before a common word, and seldom before a name."""
 _ADDED: Final = re.compile(r" \[\d{4}-[^\]]*\]")
-_LINE: Final = re.compile(r"- \d{4}-\d\d-\d\d: “[^“”]+” \(\[\[(?:[^\[\]|]+\|)?[0-9a-z]{12}\]\]\)")
 _MARKS: Final = str.maketrans("“”", "''")
 
 
@@ -132,6 +139,7 @@ class Entities:
         yield from ()
         subjects = _subjects(snapshot)
         known = _known(snapshot)
+        over = _Over(snapshot)
         new = [
             (name, subject)
             for name, subject in sorted(subjects.items())
@@ -140,13 +148,13 @@ class Entities:
             and keyed(NAME, _key(name)) not in snapshot.settled
         ]
         new.sort(key=lambda one: -len(one[1].notes))
-        made = [_made(name, subject) for name, subject in new[:MOST]]
+        made = (_made(name, subject, over) for name, subject in new)
         kept = (
-            _kept(note, [one for one in subjects.values() if one.forms & names])
+            _kept(note, [one for one in subjects.values() if one.forms & names], over)
             for note, names in _profiles(snapshot)
         )
-        changed = [decision for decision in kept if decision is not None]
-        return [*made, *changed[:MOST]]
+        first = islice((one for one in made if one is not None), MOST)
+        return [*first, *islice((one for one in kept if one is not None), MOST)]
 
 
 LOOP: Final = Entities()
@@ -161,7 +169,8 @@ def _subjects(snapshot: Snapshot) -> dict[str, Subject]:
     for note in notes:
         about = [] if captured(note.memory) else note.memory.about
         given = [(name, "", 1.0) for name in dict.fromkeys(about) if _CAPITAL.match(name)]
-        for name, kind, likely in (*given, *tagged.get(note.id, ())):
+        for written, kind, likely in (*given, *tagged.get(note.id, ())):
+            name = _DATIVE.sub(r"\1", written)
             form = fold(name)
             if likely >= LIKELY and kind in _NAMED and form not in _NOBODY and len(form) > 1:
                 subject = found.setdefault(form, Subject(forms={form}))
@@ -171,12 +180,77 @@ def _subjects(snapshot: Snapshot) -> dict[str, Subject]:
                 subject.likely = max(subject.likely, likely)
                 subject.person = max(subject.person, likely if kind == "person" else 0.0)
     _mentioned(found, notes, texts)
+    for form in [form for form, one in found.items() if _common(form, one, texts)]:
+        del found[form]
     return _joined(found)
+
+
+def _common(form: str, subject: Subject, texts: Mapping[str, _Text]) -> bool:
+    """Is it a common word that was taken for a name? Nobody writes it with a capital, and it has an
+    article, or surely is nobody's name."""
+    if any(one != one.lower() for one in subject.spellings):
+        return False
+    words = " ".join(_WORD.findall(form))
+    led = any(
+        f" {article} {words} " in texts[ident].folded
+        for ident in subject.notes
+        for article in _ARTICLES
+    )
+    return led or (subject.kind not in ("", "person", "place") and subject.likely < SURE)
 
 
 def _speaks(note: Note) -> bool:
     memory = note.memory
-    return not memory.level and (captured(memory) or memory.trust != "external")
+    own = captured(memory) or memory.trust != "external"
+    return own and not memory.level and not note.doubted
+
+
+class _Over:
+    """What a conversation says that no longer counts: what a fact of it said that was replaced
+    since, forgotten, or held to be wrong."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._facts: dict[str, list[Note]] = {}
+        for note in snapshot.notes.values():
+            if note.memory.type in SOURCES and (note.doubted or note.memory.status in REPLACED):
+                for ident in note.memory.derived_from:
+                    self._facts.setdefault(ident, []).append(note)
+        self._silent = {
+            ident
+            for row in snapshot.history
+            if row.op in FILING and any(one in snapshot.forgotten for one in row.memories)
+            for ident in row.memories
+        }
+
+    def holding(self, source: Note) -> list[str]:
+        """The sentences of a memory that may be quoted. Of a conversation of which something was
+        forgotten only its facts speak: which words those were is gone with them."""
+        if not captured(source.memory):
+            return split_sentences(_ADDED.sub("", turns.own_words(source.memory)))
+        if source.id in self._silent:
+            return []
+        said = split_sentences(_ADDED.sub("", turns.own_words(source.memory)))
+        for fact in self._facts.get(source.id, ()):
+            said = _without(said, fact, source.memory)
+        return said
+
+
+def _without(said: Sequence[str], fact: Note, source: Memory) -> list[str]:
+    """The sentences without those that a fact repeats; where it says them in other words, without
+    the turns it rests on."""
+    told = [personal.plain(one) for one in split_sentences(prose(fact.memory.body))]
+    left = [
+        one
+        for one in said
+        if not any(
+            other in words or words in other for words in (personal.plain(one),) for other in told
+        )
+    ]
+    if len(left) < len(said):
+        return left
+    spans = turns.named(source, map(str, fact.memory.extra.get(turns.KEY) or ()))
+    heard = " ".join(" ".join(source.body[one.start : one.end].split()) for one in spans)
+    return [one for one in said if " ".join(one.split()) not in heard]
 
 
 class _Text:
@@ -267,18 +341,17 @@ def _profiles(snapshot: Snapshot) -> Iterator[tuple[Note, set[str]]]:
     for note in snapshot.notes.values():
         if note.memory.type != ENTITY or note.memory.status not in ("active", RESTS):
             continue
-        written = all(_LINE.fullmatch(line) for line in note.memory.body.strip().splitlines())
-        if ours(note) and written and not note.edited:
+        if ours(note) and personal.is_profile(note.memory.body) and not note.edited:
             yield note, _names(note.memory)
 
 
-def _said(forms: Collection[str], notes: Iterable[Note]) -> list[tuple[str, Note]]:
+def _said(forms: Collection[str], notes: Iterable[Note], over: _Over) -> list[tuple[str, Note]]:
     """(line of a profile, its source), oldest first, of what was not said in the same words
     before."""
     lines: dict[str, tuple[str, Note]] = {}
     told = sorted(notes, key=lambda one: (one.memory.when() or 0.0, captured(one.memory), one.id))
     for note in told:
-        sentences = split_sentences(_ADDED.sub("", turns.own_words(note.memory)))
+        sentences = over.holding(note)
         naming = [one for one in sentences if _names_one(one, forms)]
         if not naming and not captured(note.memory):
             naming = sentences
@@ -293,31 +366,28 @@ def _said(forms: Collection[str], notes: Iterable[Note]) -> list[tuple[str, Note
 
 def _names_one(sentence: str, forms: Collection[str]) -> bool:
     text = _Text(sentence)
-    parts = {word for form in forms for word in form.split()}
+    parts = {word for form in forms for word in _bare(form).split()}
     return any(map(text.has, forms)) or bool(parts & text.words)
 
 
-def _made(name: str, subject: Subject) -> Decision:
-    said = _said(subject.forms, subject.notes.values())
+def _made(name: str, subject: Subject, over: _Over) -> Decision | None:
+    said = _said(subject.forms, subject.notes.values(), over)
+    if not said:
+        return None
+    body = "\n".join(line for line, _ in said)
     meta = {
         "type": ENTITY,
         "title": subject.title,
-        "description": _described(said),
+        "description": personal.described_by(body, last=True),
         "trust": "model",
         "derived_from": [note.id for _, note in said],
     }
     meta |= {"kind": subject.kind} if subject.kind else {}
     meta |= {"aliases": subject.aliases} if subject.aliases else {}
-    body = "\n".join(line for line, _ in said)
     return Decision(
         NAME, "synthesize", subject.title, f"{len(subject.notes)} memories name it",
         (New(meta, f"{body}\n"),), tuple(note.id for _, note in said), key=_key(name),
     )  # fmt: skip
-
-
-def _described(said: Sequence[tuple[str, Note]]) -> str:
-    """What was said last, with its day."""
-    return said[-1][0].removeprefix("- ").rpartition(" ([[")[0]
 
 
 def _key(name: str) -> str:
@@ -331,12 +401,12 @@ def _resting(note: Note) -> Decision:
     return Decision(NAME, "revise", note.memory.title, reason, (edit,), (note.id,))
 
 
-def _kept(note: Note, subjects: Sequence[Subject]) -> Decision | None:
+def _kept(note: Note, subjects: Sequence[Subject], over: _Over) -> Decision | None:
     """What the profile says now; what no longer holds leaves it."""
     whole = Subject(forms=_names(note.memory))
     for one in subjects:
         whole.take(one)
-    said = _said(whole.forms, whole.notes.values())
+    said = _said(whole.forms, whole.notes.values(), over)
     body = "\n".join(line for line, _ in said)
     if not said:
         return _resting(note) if note.active else None
@@ -345,7 +415,7 @@ def _kept(note: Note, subjects: Sequence[Subject]) -> Decision | None:
     if body == note.memory.body.strip() and not aliases:
         return None
     changes: dict[str, object] = {
-        "description": _described(said),
+        "description": personal.described_by(body, last=True),
         "derived_from": [one.id for _, one in said],
         "timestamp": NOW,
     }

@@ -4,17 +4,21 @@ what a person took out does not come back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from oneiro_vault.classify import first_things
-from oneiro_vault.classify.classifier import TOPICS
+from oneiro_vault.classify.classifier import TOPICS, Topic
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import personal, turns
 from oneiro_vault.core.markdown.taxonomy import prose
-from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
+from oneiro_vault.core.text.corrections import DAYS
+from oneiro_vault.core.text.polarity import stems
+from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot, Vectors
 from oneiro_vault.mind.blocks import alike, blocks, ours, words
 
 NAME: Final = "distil"
@@ -26,8 +30,16 @@ FIRST: Final = 60
 REPLACES: Final = 0.35
 """How near two facts of one topic are, from what any two of a person's facts have (0) to the same
 text (1), from which the later one gives the present state."""
-SHARED: Final = 0.25
-"""How likely both facts say one of the topics, summed over these."""
+ALIKE: Final = 2
+"""Words of a sentence that one which says what changed has too, one of them no day, at least."""
+SHORTEST: Final = 3
+"""Letters of such a word."""
+_DAYS: Final = DAYS | stems(" ".join(sorted(DAYS)), "en")
+_IDLE: Final = frozenset("sinc now new hes she get still jetzt neu seit".split())
+"""Stems that say nothing of what two sentences are about."""
+ONE_STATE: Final = ("home", "work")
+"""Topics of which a near fact may be the later state without a common word: of the others a person
+has several."""
 APART: Final = 3600.0
 """Seconds between two versions of a fact at least: what is said in one conversation goes
 together."""
@@ -42,12 +54,16 @@ Said = tuple[Note, str]
 
 def kept(snapshot: Snapshot) -> list[Decision]:
     """What is to be done so that these blocks say what holds now: a decision a topic at most."""
-    mine = standing(snapshot)
-    facts = _facts(snapshot, {ident for block in mine for ident in block.memory.derived_from})
+    mine, asleep = standing(snapshot), _asleep(snapshot)
+    facts = _facts(snapshot, [*mine, *asleep])
     found = []
     for number, (topic, title) in enumerate(personal.TITLES.items()):
-        there = [block for block in mine if block.memory.title.startswith(title)]
-        texts = _texts(facts.get(topic, ()), int(snapshot.settings["distil.characters"]))
+        there = [
+            block
+            for block in (*mine, *asleep)
+            if re.fullmatch(rf"{re.escape(title)}(?: \(\d+\))?", block.memory.title)
+        ]
+        texts = _texts(facts[topic], int(snapshot.settings["distil.characters"]))
         if decision := _decision(title, FIRST - 10 * number, there, texts):
             found.append(decision)
     return found
@@ -55,33 +71,32 @@ def kept(snapshot: Snapshot) -> list[Decision]:
 
 def standing(snapshot: Snapshot) -> list[Note]:
     """The blocks that still are as they were made here, oldest first."""
-    titles = tuple(personal.TITLES.values())
+    return [block for block in blocks(snapshot) if _unchanged(block)]
+
+
+def _asleep(snapshot: Snapshot) -> list[Note]:
+    """Those of which nothing was left, without their words."""
     return [
-        block
-        for block in blocks(snapshot)
-        if ours(block)
-        and block.memory.title.startswith(titles)
+        note
+        for note in snapshot.notes.values()
+        if note.memory.type == "orientation"
+        and note.memory.status == "dormant"
+        and not note.memory.body.strip()
+        and _unchanged(note)
+    ]
+
+
+def _unchanged(block: Note) -> bool:
+    return (
+        ours(block)
+        and block.memory.title.startswith(tuple(personal.TITLES.values()))
         and personal.is_quoted(block.memory.body)
         and not block.edited
-    ]
+    )
 
 
-def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Said]]:
-    elsewhere = {
-        ident
-        for one in snapshot.notes.values()
-        if one.memory.type == "orientation"
-        for ident in one.memory.derived_from
-    }
-    placed = {ident for row in snapshot.history if row.loop == NAME for ident in row.memories}
-    own = [
-        note
-        for note in snapshot.of("semantic")
-        if note.memory.trust in memories.OWN_WORDS
-        and (note.id in mine or note.id not in elsewhere | placed)
-        and _holds(note, snapshot.now)
-        and _word_for_word(note, snapshot)
-    ]
+def _facts(snapshot: Snapshot, mine: Sequence[Note]) -> Mapping[str, list[Said]]:
+    own = _own(snapshot, mine)
     told = dict(
         zip(
             (note.id for note in own),
@@ -92,22 +107,71 @@ def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Said]]:
     found = {
         topic: [note for note in own if topic in told[note.id][0]][-LATEST:] for topic in TOPICS
     }
-    over = _replaced(
-        snapshot,
-        {one.id: one for notes in found.values() for one in notes},
-        {ident: said for ident, (_, said) in told.items()},
-    )
+    older = {note.id: note for notes in found.values() for note in notes}
+    later = older | {note.id: note for note in own[-LATEST * len(TOPICS) :]}
+    near = _near(snapshot, older, later)
+    said = _standing_now(older.values(), _Successors(later.values(), near))
     room = MOST * int(snapshot.settings["distil.characters"])
-    return {
-        topic: _newest(topic, [note for note in notes if note.id not in over], room)
-        for topic, notes in found.items()
+    return {topic: _newest(_agreeing(topic, some), room) for topic, some in said.items()}
+
+
+def _standing_now(facts: Iterable[Note], successors: _Successors) -> Mapping[Topic, list[Said]]:
+    """What each topic says now. What replaced a sentence takes its place where it says nothing of
+    the person by itself."""
+    found: dict[Topic, list[Said]] = {topic: [] for topic in TOPICS}
+    placed: set[tuple[str, str]] = set()
+    over: list[tuple[Topic, str, tuple[Note, str]]] = []
+    for note in facts:
+        several = first_things.sayings(prose(note.memory.body))
+        for one in several:
+            later = successors.of(
+                note, one.sentence, one.topic, [other.sentence for other in several]
+            )
+            if later:
+                over.append((one.topic, one.sentence, later[-1]))
+            else:
+                found[one.topic].append((note, one.words))
+                placed.add((note.id, one.sentence))
+    for topic, older, (note, sentence) in over:
+        again = (note.id, sentence) in placed or successors.of(note, sentence, None, [sentence])
+        words = first_things.follows(sentence, topic, partial(_shares, _stems(older)))
+        if words and not again:
+            found[topic].append((note, words))
+            placed.add((note.id, sentence))
+    return found
+
+
+def _own(snapshot: Snapshot, mine: Sequence[Note]) -> list[Note]:
+    """Facts in the person's own words that hold, oldest first, but for those that a person took out
+    or put into other words: what was placed in blocks that no longer are as they were made here."""
+    quoted = {ident for block in mine for ident in block.memory.derived_from}
+    known = {block.id for block in mine}
+    elsewhere = {
+        ident
+        for one in snapshot.notes.values()
+        if one.memory.type == "orientation" and one.id not in known
+        for ident in one.memory.derived_from
     }
+    paths = {block.id: block.memory.path for block in mine}
+    for row in snapshot.history:
+        there = {paths[ident] for ident in row.memories if ident in paths}
+        if row.loop == NAME and not (row.paths and there.issuperset(row.paths)):
+            elsewhere.update(row.memories)
+    return [
+        note
+        for note in snapshot.of("semantic")
+        if note.memory.trust in memories.OWN_WORDS
+        and (note.id in quoted or note.id not in elsewhere)
+        and _holds(note, snapshot.now)
+        and _word_for_word(note, snapshot)
+    ]
 
 
 def _holds(note: Note, now: float) -> bool:
     ends, since = memories.epoch(note.memory.valid_until), note.memory.valid_from
     return (
         not note.memory.flags
+        and not note.doubted
         and note.memory.level == 0
         and (_begun(note, now) or f"[{since[:7]}" in note.memory.body)  # it says so itself
         and (ends is None or ends > now)
@@ -127,35 +191,98 @@ def _word_for_word(note: Note, snapshot: Snapshot) -> bool:
     )
 
 
-def _replaced(
-    snapshot: Snapshot, known: Mapping[str, Note], told: Mapping[str, first_things.Likely]
-) -> set[str]:
-    ids, vectors = snapshot.vectors(list(known))
-    if len(ids) < 2:
+def _near(
+    snapshot: Snapshot, older: Mapping[str, Note], later: Mapping[str, Note]
+) -> set[tuple[str, str]]:
+    """(fact with a topic, later fact that is near it)."""
+    ids, vectors = snapshot.vectors(list(later))
+    topical = [at for at, one in enumerate(ids) if one in older]
+    if len(topical) < 1 or len(ids) < 2:
         return set()
-    cosines = vectors @ vectors.T
-    usual = max(UNRELATED, float(np.median(cosines[np.triu_indices(len(ids), 1)])))
+    cosines = vectors[topical] @ vectors.T
+    usual = _usual(cosines[:, topical])
     near = (cosines - usual) / (1 - usual) >= REPLACES
-    times = np.array([known[one].memory.when() or 0.0 for one in ids])
-    said = np.array([[told[one][topic] for topic in TOPICS] for one in ids])
-    same = np.minimum(said[:, None], said[None, :]).sum(axis=2) >= SHARED
-    later = times[None, :] - times[:, None] >= APART
-    later &= np.array([_begun(known[one], snapshot.now) for one in ids])
-    return {ids[row] for row in np.flatnonzero((near & same & later).any(axis=1))}
+    times = np.array([later[one].memory.when() or 0.0 for one in ids])
+    after = times[None, :] - times[topical][:, None] >= APART
+    after &= np.array([_begun(later[one], snapshot.now) for one in ids])
+    rows = np.argwhere(near & after)
+    return {(ids[topical[row]], ids[column]) for row, column in rows}
 
 
-def _newest(topic: str, facts: Sequence[Note], room: int) -> list[Said]:
+def _usual(cosines: Vectors) -> float:
+    """What any two of them have."""
+    pairs = cosines[np.triu_indices(len(cosines), 1)]
+    return max(UNRELATED, float(np.median(pairs)) if len(pairs) else 0.0)
+
+
+class _Successors:
+    """Which later facts say how it is now: near ones that say the same of the person, or of the
+    same in so many words that it changed; and, as the packaged model knows English only, whichever
+    say so in mostly the same words."""
+
+    def __init__(self, later: Iterable[Note], near: Collection[tuple[str, str]]) -> None:
+        self._near = near
+        split = [(note, first_things.sentences(prose(note.memory.body))) for note in later]
+        topics = iter(first_things.topics([one for _, several in split for one in several]))
+        self._said = [
+            (note, one, _stems(one), next(topics), first_things.changes(one))
+            for note, several in split
+            for one in several
+        ]
+
+    def of(
+        self, note: Note, sentence: str, topic: Topic | None, beside: Sequence[str]
+    ) -> list[tuple[Note, str]]:
+        """(fact, its sentence) of each, oldest first. `beside`: all sentences of the fact that say
+        something of the person: those of which a near one repeats less than of others stand
+        on."""
+        words, others = _stems(sentence), [_stems(one) for one in beside]
+        found = []
+        for later, one, theirs, says, changes in self._said:
+            if (later.memory.when() or 0.0) - (note.memory.when() or 0.0) < APART:
+                continue
+            common = words & theirs
+            told = changes and bool(common - _DAYS)
+            over = told and len(common) >= ALIKE
+            if (note.id, later.id) in self._near:
+                most = max((len(other & theirs) for other in others), default=0)
+                alone = says == topic in ONE_STATE and not most
+                same = says == topic and len(common) >= ALIKE
+                over |= (alone or same or told) and len(common) >= most
+            if over:
+                found.append((later, one))
+        return sorted(found, key=lambda pair: pair[0].memory.when() or 0.0)
+
+
+def _shares(words: set[str], clause: str) -> bool:
+    return not words.isdisjoint(_stems(clause))
+
+
+def _stems(sentence: str) -> set[str]:
+    found = stems(personal.bare(sentence)) - _IDLE
+    return {one for one in found if len(one) >= SHORTEST}
+
+
+def _agreeing(topic: Topic, facts: Iterable[Said]) -> list[Said]:
+    """Oldest first; of two wishes on one matter the later stands."""
+    told = sorted(facts, key=lambda one: (one[0].memory.when() or 0.0, one[0].id))
+    if topic != "wishes":
+        return told
+    left = [
+        (note, first_things.standing(words, [later for _, later in told[at + 1 :]]))
+        for at, (note, words) in enumerate(told)
+    ]
+    return [(note, words) for note, words in left if words]
+
+
+def _newest(facts: Sequence[Said], room: int) -> list[Said]:
     found: list[Said] = []
-    for note in reversed(facts):
+    for note, text in reversed(facts):
         if room <= 0:
             break
-        texts = [
-            text for about, text in first_things.said(prose(note.memory.body)) if about == topic
-        ]
-        for text in reversed(texts):
-            if not any(_again(words(text), words(other)) for _, other in found):
-                found.append((note, text))
-                room -= len(text)
+        if not any(_again(words(text), words(other)) for _, other in found):
+            found.append((note, text))
+            room -= len(text)
     return found[::-1]
 
 
@@ -185,18 +312,20 @@ def _decision(
             "description": text.splitlines()[0].removeprefix("- "),
             "derived_from": [note.id for note in facts],
         }
+        shown = {
+            "title": title if place == 0 else f"{title} ({place + 1})",
+            "priority": priority - place,
+        }
         if place >= len(there):
-            name = title if place == 0 else f"{title} ({place + 1})"
-            edits.append(
-                New(
-                    {"type": "orientation", "title": name, "trust": "model", "priority": priority}
-                    | lineage,
-                    f"{text}\n",
-                )
-            )
-        elif text != there[place].memory.body.strip():
-            edits.append(Set(there[place].id, lineage | {"timestamp": NOW}, f"{text}\n"))
-    edits += [Set(block.id, {"status": "dormant"}) for block in there[len(texts) :]]
+            meta = {"type": "orientation", "trust": "model"} | shown | lineage
+            edits.append(New(meta, f"{text}\n"))
+        else:
+            edits += _said_now(there[place], text, shown, lineage)
+    edits += [
+        Set(block.id, {"status": "dormant", "description": "", "derived_from": []}, "")
+        for block in there[len(texts) :]
+        if block.active
+    ]
     ids = (
         *(edit.id for edit in edits if isinstance(edit, Set)),
         *(note.id for _, facts in texts for note in facts),
@@ -206,3 +335,18 @@ def _decision(
         if edits
         else None
     )
+
+
+def _said_now(
+    block: Note, text: str, shown: Mapping[str, object], lineage: Mapping[str, object]
+) -> list[New | Set]:
+    """What makes a block say this, in its place among those of its topic."""
+    place = {
+        key: value
+        for key, value in shown.items()
+        if value != getattr(block.memory, key) and not (key == "title" and block.active)
+    }
+    if text == block.memory.body.strip():
+        return [Set(block.id, place)] if place else []
+    place |= {} if block.active else {"status": "active"}
+    return [Set(block.id, place | dict(lineage) | {"timestamp": NOW}, f"{text}\n")]

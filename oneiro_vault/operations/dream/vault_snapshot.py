@@ -154,7 +154,8 @@ def _note(
     use = known.uses.get(memory.id)
     days, last = (len(use.days), use.last) if use else (0, None)
     left = known.left(memory.type, last or memory.when(), memory.timestamp, days)
-    return Note(memory, digest(data), left, days, last, tuple(children), edited)
+    wrong = use is not None and use.doubted
+    return Note(memory, digest(data), left, days, last, tuple(children), edited, wrong)
 
 
 def _children(read: Mapping[str, tuple[Memory, bytes, str]]) -> dict[str, list[str]]:

@@ -201,6 +201,7 @@ def feedback(
         house.vault.ledger.use(row.id, "use", why=USEFUL, actor=actor, **said)
     else:
         house.vault.ledger.use(row.id, DOUBT, actor=actor, **said)
+        write.hush(house, row, actor)
     return {
         "schema": 1,
         "id": row.id,

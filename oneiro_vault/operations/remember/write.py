@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 from oneiro_vault import answers
 from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.frontmatter import yaml_block
+from oneiro_vault.core.markdown import taxonomy
 from oneiro_vault.core.time.relative_dates import begins
 from oneiro_vault.errors import InvalidInput, OneiroError, StaleMemory
 from oneiro_vault.errors import shown as quoted
@@ -44,6 +46,7 @@ from oneiro_vault.vault.change import Operation, Receipt, Write
 from oneiro_vault.vault.purge.denylist import AGAIN
 from oneiro_vault.vault.secrets.secret_scan import REMOVED
 
+_QUOTING: Final = ("orientation", memories.ENTITY)
 Results = dict[int, answers.RememberedRow]
 Refusals = dict[int, OneiroError]
 
@@ -414,7 +417,8 @@ def _proposal(house: House, row: Row, body: str, actor: str) -> Draft:
 
 
 def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answers.Forgotten:
-    """Take a memory out of the tree. Its bytes stay in history and `restore` brings them back."""
+    """Take a memory out of the tree, and its words out of what quotes them. Its bytes stay in
+    history and `restore` brings them back."""
     row = house.indexing.resolve(id)
     data = house.vault.read(row.path)
     if (why := memories.owned(row)) and actor != "user":
@@ -423,8 +427,10 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answ
             kept=KEPT,
             hint="Only a person may forget it; `reframe` proposes other words.",
         )
-    receipt = house.vault.forget(row.id, row.path, sha256(data).hexdigest(), actor, reason)
-    house.indexing.refresh([row.path])
+    untold = quoting(house, row)
+    sha = sha256(data).hexdigest()
+    receipt = house.vault.forget(row.id, row.path, sha, actor, reason, untold)
+    house.indexing.refresh([row.path, *(one.path for one in untold)])
     back = (
         f"restore {row.id}" if row.id else f"undo {receipt.commit[:12]}"
     )  # without an id of its own nothing in history names it
@@ -436,6 +442,47 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answ
         "commit": receipt.commit,
         "back": back,
     }
+
+
+def hush(house: House, row: Row, actor: str) -> None:
+    """Take the words of a memory that was said to be wrong out of what quotes them."""
+    if changes := quoting(house, row):
+        reason = f"{row.handle} was said to be wrong"
+        house.vault.apply(changes, Operation("revise", row.title, actor, reason=reason))
+        house.indexing.refresh([one.path for one in changes])
+
+
+def quoting(house: House, row: Row) -> list[Write]:
+    """The profiles and the blocks in a person's own words without the lines that quote a memory;
+    one of which nothing is left sleeps. What was said of a conversation stays as long as its facts
+    do."""
+    told = "" if memories.captured(row) else house.index.bodies([row.key]).get(row.key, "")
+    rows = house.index.list(type=_QUOTING, status="active", limit=10_000_000)
+    bodies = house.index.bodies([one.key for one in rows])
+    found: list[Write] = []
+    for one in rows:
+        rests = row.handle in one.derived_from
+        quoted = personal.is_profile if one.type == memories.ENTITY else personal.is_quoted
+        body = bodies.get(one.key, "").strip()
+        if one.key == row.key or memories.owned(one) or not body or not quoted(body):
+            continue
+        if rests or (one.type == memories.ENTITY and told):
+            left = personal.without(body, taxonomy.prose(told), row.handle)
+            if left != body:
+                found.append(_pared(house, one, left, row.handle))
+    return found
+
+
+def _pared(house: House, row: Row, body: str, gone: str) -> Write:
+    data, known = house.indexing.load(row)
+    keys: dict[str, object | None] = {
+        "description": personal.described_by(body, last=row.type == memories.ENTITY),
+        "derived_from": [one for one in known.derived_from if body and one != gone],
+        "timestamp": house.now(),
+    }
+    keys |= {} if body else {"status": "dormant"}
+    text = yaml_block.edit(yaml_block.decode(data), keys, body=f"{body}\n" if body else "")
+    return Write(row.path, yaml_block.encode(text), sha256(data).hexdigest())
 
 
 def restore(house: House, id: str, actor: str = "user") -> answers.Restored:

@@ -367,6 +367,7 @@ class _Trace:
         if not all_of_it and (
             commit.op not in _BRINGING or not any(is_note(path) for path in commit.paths)
         ):
+            self._follow(commit)
             return
         for path, ends in delta(self.repo, commit.commit).items():
             if _stays(path, ends):
@@ -375,6 +376,16 @@ class _Trace:
                 ends[0] is None and ends[1] is not None and self._brought(path, ends[1])
             ):
                 self._taint(path, ends, commit.commit)
+
+    def _follow(self, commit: Commit) -> None:
+        """Words that were taken out of what quotes them are no change that would be lost: what
+        comes back is told without what was forgotten."""
+        if commit.op != "forget":
+            return
+        for path, (before, after) in delta(self.repo, commit.commit).items():
+            first, last = self.spans.get(path, (None, None))
+            if path in self.spans and before == last and after is not None:
+                self.spans[path] = first, after
 
     def _brought(self, path: str, entry: Entry) -> bool:
         try:
@@ -487,35 +498,45 @@ def untold(repo: Repo, history: History, undo: Undo, forgotten: Container[str]) 
 
 
 def _gone(change: Write, forgotten: Container[str]) -> Iterator[str]:
-    """What was forgotten of all that a block to be told rests on."""
+    """What was forgotten of all that a block or a profile to be told rests on."""
     try:
         block = memories.parse(change.path, change.data)
     except UnreadableNote:
         return
-    if block.type == ORIENTATION and block.status == "active" and not memories.owned(block):
+    if (
+        block.type in (ORIENTATION, memories.ENTITY)
+        and block.status == "active"
+        and not memories.owned(block)
+    ):
         yield from (one for one in block.derived_from if one in forgotten)
 
 
 def _untold(repo: Repo, history: History, change: Write, gone: set[str]) -> Write:
-    """Lines that quote it are left out; a block that says it in other words sleeps."""
+    """Lines that quote it are left out; one of which none is left sleeps, and so does a block that
+    says it in other words."""
     if not gone:
         return change
     text = yaml_block.decode(change.data)
     block = memories.parse(change.path, change.data)
-    body = block.body if personal.is_quoted(block.body) else ""
+    profile = block.type == memories.ENTITY
+    quoted = personal.is_profile(block.body) if profile else personal.is_quoted(block.body)
+    body = block.body if quoted else ""
     for ident in gone if body else ():
         try:
-            body, before = personal.without(body, _said_by(repo, history, ident)), body
+            body, before = personal.without(body, _said_by(repo, history, ident), ident), body
         except (NotFound, AmbiguousId, UnreadableNote):
             body, before = "", body
         body = body if body != before.strip() else ""
     if body.strip():
         rests = [one for one in block.derived_from if one not in gone]
-        keys = {"derived_from": rests, "description": body.splitlines()[0].removeprefix("- ")}
+        keys = {"derived_from": rests, "description": personal.described_by(body, last=profile)}
         return replace(
             change, data=yaml_block.encode(yaml_block.edit(text, keys, body=f"{body}\n"))
         )
-    return replace(change, data=yaml_block.encode(yaml_block.edit(text, {"status": "dormant"})))
+    rest: dict[str, object] = {"status": "dormant"}
+    rest |= {"description": "", "derived_from": []} if quoted else {}
+    asleep = yaml_block.edit(text, rest, body="" if quoted else None)
+    return replace(change, data=yaml_block.encode(asleep))
 
 
 def _said_by(repo: Repo, history: History, ident: str) -> str:

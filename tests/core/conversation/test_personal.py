@@ -52,3 +52,28 @@ def test_who_is_back_or_answers_says_little() -> None:
     assert personal.chats("nope just sundays.")
     assert not personal.chats("back pain since june")
     assert not personal.chats("we were home by six")
+
+
+PROFILE = (
+    "- 2026-05-01: “Ona lives in Riga.” ([[ona-lives-in-riga-aaaaaaaaaaaa|aaaaaaaaaaaa]])\n"
+    "- 2026-05-02: “well, Ona sold her boat in May, at last” ([[talk-bbbbbbbbbbbb|bbbbbbbbbbbb]])"
+)
+
+
+def test_lines_that_quote_a_memory_or_name_it_are_left_out() -> None:
+    first, second = PROFILE.splitlines()
+    assert personal.is_profile(PROFILE)
+    assert not personal.is_profile(f"{PROFILE}\nMine.")
+    assert personal.without(PROFILE, "ona lives in Riga") == second
+    assert personal.without(PROFILE, "", "aaaaaaaaaaaa") == second
+    assert personal.without(PROFILE, "Ona sold her boat in May [2026-05].") == first
+    assert personal.without(PROFILE, "Ona.") == PROFILE, "one word is no quotation"
+    assert personal.without(PROFILE, "Ona lives in Kiel.") == PROFILE
+    cut = personal.quoted("… I'm on the night shift …", "2026-05-01")
+    assert personal.without(cut, "Well, I'm on the night shift, so what?") == ""
+
+
+def test_which_line_stands_for_a_text() -> None:
+    assert personal.described_by(PROFILE, last=False) == "2026-05-01: “Ona lives in Riga.”"
+    assert personal.described_by(PROFILE, last=True).endswith("at last”")
+    assert personal.described_by("", last=True) == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -291,3 +292,54 @@ def test_a_profile_does_not_stand_for_the_conversation_it_quotes(root: Path) -> 
         sources = app.call("show", {"id": profile["id"]})["meta"]["derived_from"]
         assert sorted(sources) == sorted(said)
         assert app.house.index.made_of(said) == {}
+
+
+def test_a_conversation_says_nothing_that_a_fact_of_it_no_longer_says() -> None:
+    talk = capture("a", "Our base is barncoose instead of camborne. Camborne has a nice harbour.")
+    again = capture("b", "i like camborne")
+    fact = note(
+        "f",
+        "Our base is barncoose instead of camborne.",
+        derived_from=(talk.id,),
+        trust="said",
+        status="superseded",
+    )
+    named: dict[str, list[Named]] = {
+        "a": [("Camborne", "place", 1.0)],
+        "b": [("camborne", "place", 1.0)],
+    }
+    (place,) = made(talk, again, fact, named=named).values()
+    assert "instead of" not in place["body"]
+    assert "harbour" in place["body"]
+    (place,) = made(talk, again, replace(fact, doubted=True), named=named).values()
+    assert "instead of" not in place["body"]
+
+
+def test_a_title_alone_names_nobody() -> None:
+    talk = capture("a", "my supervisor isnt dr lanyon anymore. its dr metha now")
+    again = capture("b", "dr metha called")
+    found = made(
+        talk,
+        again,
+        named={"a": [person("dr lanyon", 1.0), person("dr metha", 1.0)], "b": [person("dr metha")]},
+    )
+    assert "lanyon" not in found["dr metha"]["body"]
+
+
+def test_a_form_of_a_title_is_no_part_of_the_name() -> None:
+    notes = (capture("a", "physio bei herrn bielig"), capture("b", "herrn bielig abgesagt"))
+    (name,) = made(*notes, named={one: [person("herrn bielig")] for one in "ab"})
+    assert name == "herr bielig"
+
+
+def test_days_and_common_words_make_nobody() -> None:
+    notes = (
+        capture("a", "montag: the familienabend, furosemide 40mg"),
+        capture("b", "montag ist familienabend, furosemide 60"),
+    )
+    tags = [
+        ("montag", "place", 0.98),
+        ("familienabend", "person", 0.83),
+        ("furosemide", "organization", 0.93),
+    ]
+    assert made(*notes, named={"a": tags, "b": tags}) == {}

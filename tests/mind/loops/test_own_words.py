@@ -3,6 +3,7 @@ person has taken up."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from oneiro_vault.core.conversation import personal
-from oneiro_vault.mind.base import Note, Set, Vectors
+from oneiro_vault.mind.base import New, Note, Set, Vectors
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops import distil, own_words
 from tests.judges.scripted import temperament
@@ -124,6 +125,92 @@ def test_a_block_that_a_person_took_up_or_out_is_theirs() -> None:
     del world.notes[block.id]
     night(world)
     assert bodies(world) == {}, "it was taken out"
+
+
+def test_what_was_taken_away_and_came_back_stands_in_its_block_again() -> None:
+    world = known(HOME, WORK)
+    night(world)
+    del world.notes[HOME.id]
+    night(world)
+    (asleep,) = (note for note in world.notes.values() if note.memory.status == "dormant")
+    assert asleep.memory.body == "", "no word of it stays"
+    world.notes[HOME.id] = HOME
+    night(world)
+    assert bodies(world)["The person's home"] == f"{LINES[HOME.id]}\n"
+    assert world.notes[asleep.id].active
+
+
+def test_what_was_said_to_be_wrong_stays_out() -> None:
+    world = known(HOME, WORK)
+    night(world)
+    world.notes[HOME.id] = replace(HOME, doubted=True)
+    night(world)
+    assert set(bodies(world)) == {"The person's work"}
+
+
+def said(ident: str, text: str, days: float) -> Note:
+    return remembered(ident, text, days=days, trust="said")
+
+
+def lines(*facts: Note, near: Sequence[tuple[int, int]] = ()) -> dict[str, list[str]]:
+    """Title -> words of each of its lines. `near`: places of facts that are alike."""
+    vectors = np.eye(len(facts), dtype=np.float32)
+    for older, later in near:
+        vectors[later, [older, later]] = 0.6, 0.8
+    world = picture(*facts, vectors=lambda ids: _rows(facts, ids, vectors))
+    return {
+        str(edit.meta["title"]): re.findall("“(.+)”", edit.body)
+        for one in own_words.kept(world)
+        for edit in one.edits
+        if isinstance(edit, New)
+    }
+
+
+def test_a_later_state_takes_the_place_of_the_one_before() -> None:
+    before = said("a", "My dad is 79. My dad is on furosemide 40mg.", 9)
+    after = said("b", "dads furosemide goes up to 60 from today and he took it badly", 2)
+    others = [said("c", "I'm 43.", 8), said("d", "My name is Ruta.", 8), said("e", "I am tall.", 8)]
+    told = lines(before, after, *others, near=[(0, 1)])
+    everything = [line for some in told.values() for line in some]
+    assert any("60 from today" in line for line in everything)
+    assert not any("40mg" in line for line in everything)
+    assert "My dad is 79." in everything, "what the later one does not speak of stays"
+
+
+def test_words_that_say_what_changed_are_enough_in_any_language() -> None:
+    before = said("a", "Physio habe ich immer mittwochs bei Frau Dorn.", 9)
+    after = said("b", "Frau Dorn hat aufgehört, Physio ist jetzt freitags bei Herrn Bielig.", 2)
+    beside = said("c", "Meine Schwester heißt Ona Dorn.", 8)
+    everything = [line for some in lines(before, after, beside).values() for line in some]
+    assert sum("Bielig" in line for line in everything) == 1
+    assert not any("mittwochs" in line for line in everything)
+    assert beside.memory.body in everything
+
+
+def test_of_two_wishes_on_one_matter_the_later_stands() -> None:
+    told = lines(
+        said("a", "antworte bitte immer auf deutsch und duz mich", 9),
+        said("b", "from now on please answer in english", 2),
+    )
+    assert told == {"What the person wants": ["from now on please answer in english"]} or told == {
+        "What the person wants": ["… und duz mich", "from now on please answer in english"]
+    }
+
+
+def test_blocks_of_a_topic_stand_in_their_order() -> None:
+    many = [
+        said(
+            f"{n:012x}", f"My cousin Number{n} has run a bakery in Town{n} for many years.", 90 - n
+        )
+        for n in range(14)
+    ]
+    world = known(*many)
+    night(world)
+    first, second = (
+        note.memory for note in sorted(world.orientation(), key=lambda note: note.memory.title)
+    )
+    assert (first.title, second.title) == ("The person's people", "The person's people (2)")
+    assert (first.priority or 0) > (second.priority or 0)
 
 
 @pytest.mark.slow

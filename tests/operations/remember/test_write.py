@@ -462,3 +462,68 @@ def test_a_note_without_an_id_is_forgotten_and_the_way_back_is_one_that_works(
     assert (root / "tern.md").read_text() == "Terns fly from pole to pole.\n"
     ident = stored(call, "The kiln is fired on Mondays.")
     assert call("forget", id=ident)["back"] == f"restore {ident}"
+
+
+SAID = "My sister Ona lives in Riga."
+BESIDE = "My brother Marek lives in Kiel."
+
+
+def told(call: Call) -> str:
+    """Everything that is said unasked, and what profiles say."""
+    rows = call("list", type="entity", limit=100)["results"]
+    profiles = [call("show", id=row["id"])["body"] for row in rows]
+    return "\n".join([str(call("orient")["text"]), *profiles])
+
+
+def quoted(call: Call) -> str:
+    """Id of a fact that a night filed, and quoted in a block and a profile."""
+    for number, text in enumerate((SAID, BESIDE, "Ona sold her boat.", "Marek has a new job.")):
+        call("capture", text=f"User: {text}", kind="session", session=f"s{number}")
+    night(call)
+    assert told(call).count(SAID) >= 2
+    rows = call("list", type="semantic", limit=100)["results"]
+    return next(str(row["id"]) for row in rows if row["title"] == SAID)
+
+
+def night(call: Call) -> None:
+    call("dream", loops=["encode", "entities", "distil"], judge="offline")
+
+
+def test_forgotten_words_leave_what_quotes_them_in_the_same_commit(root: Path, call: Call) -> None:
+    ident = quoted(call)
+    before = commits(root)
+    done = call("forget", id=ident)
+    assert commits(root) == before + 1
+    assert SAID not in told(call)
+    assert SAID not in (root / ".oneiro" / "orientation.md").read_text()
+    assert BESIDE in told(call)
+    call("undo", commit=done["commit"])
+    assert told(call).count(SAID) >= 2
+
+
+def test_no_night_quotes_what_was_forgotten_and_a_restored_fact_returns(call: Call) -> None:
+    ident = quoted(call)
+    call("forget", id=ident)
+    night(call)
+    assert SAID not in told(call), "the conversation still has these words"
+    call("restore", id=ident)
+    night(call)
+    assert told(call).count(SAID) >= 2
+
+
+def test_what_is_wrong_is_said_nowhere_unasked_until_it_is_useful(call: Call) -> None:
+    ident = quoted(call)
+    call("feedback", id=ident, useful=False)
+    assert SAID not in told(call)
+    night(call)
+    assert SAID not in told(call)
+    call("feedback", id=ident, useful=True)
+    night(call)
+    assert told(call).count(SAID) >= 2
+
+
+def test_a_forgotten_conversation_takes_no_fact_of_it_from_its_block(call: Call) -> None:
+    fact = quoted(call)
+    (source,) = call("show", id=fact)["meta"]["derived_from"]
+    call("forget", id=source)
+    assert SAID in told(call)
