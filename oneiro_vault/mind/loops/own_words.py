@@ -28,7 +28,7 @@ FIRST: Final = 60
 """Priority of the first topic; the others follow in steps of ten."""
 
 REPLACES: Final = 0.35
-"""How near two facts of one topic are, from what any two of a person's facts have (0) to the same
+"""How near two facts are, from what any two of a person's facts have (0) to the same
 text (1), from which the later one gives the present state."""
 ALIKE: Final = 2
 """Words of a sentence that one which says what changed has too, one of them no day, at least."""
