@@ -233,6 +233,13 @@ class Indexing:
         )
 
     def _unknown(self, wanted: str) -> OneiroError:
+        return self.gone(wanted) or NotFound(
+            f"no memory has the id {shown(wanted)}",
+            hint="`oneiro list` or `oneiro recall` shows ids.",
+        )
+
+    def gone(self, wanted: str) -> NotFound | None:
+        """What became of the memory whose id begins so, where it was purged or forgotten."""
         last = {
             str(event.get("e")): (event["id"], str(event.get("t", ""))[:10])
             for event in self.vault.ledger.events()
@@ -248,10 +255,7 @@ class Indexing:
                 kept="Its words are still in the history.",
                 hint=f"`oneiro restore {ident}` brings it back.",
             )
-        return NotFound(
-            f"no memory has the id {shown(wanted)}",
-            hint="`oneiro list` or `oneiro recall` shows ids.",
-        )
+        return None
 
     def load(self, row: Row) -> tuple[bytes, Memory]:
         """The bytes on disk now and what they say."""

@@ -14,15 +14,18 @@ from typing import Final, Literal, TypeAlias
 
 from pydantic import Field
 
+from oneiro_vault.api import Progress
 from oneiro_vault.core.markdown.quoting import without_comments
 from oneiro_vault.core.memory import ENTITY, EPISODIC, OWN_WORDS, PROCEDURE, captured
-from oneiro_vault.core.question import Answer, Question, Shown, ShownId
+from oneiro_vault.core.question import Answer, Question, Raw, Shown, ShownId, check
 from oneiro_vault.core.ranking import Weights
 from oneiro_vault.core.text.query import fold
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.index.base import Filters, Row, Vectors
 from oneiro_vault.index.keyword.edge_rows import UNTYPED, StatedBy
 from oneiro_vault.index.store import Index
+from oneiro_vault.judges.base import used
+from oneiro_vault.judges.budget import Budgeted, Spent
 from oneiro_vault.recall.gather import Candidate, Gathered, Step, relation_line
 from oneiro_vault.recall.graph_walk import Graph
 from oneiro_vault.recall.request import LIVE, Asked, Ledger
@@ -307,3 +310,66 @@ def _question(
     given = f"{prompt}\n\n(looks made so far:{before})" if looks else prompt
     instruction = f"{INSTRUCTION}\n\nToday is {today}.{_LAST * last}"
     return Question("context", instruction, NextStep, shown, given, POLICY, stage="context")
+
+
+@dataclass
+class Talk:
+    """The judge's model, asked about one prompt. Never raises for what it does."""
+
+    judge: Budgeted
+    progress: Progress
+    steps: list[Step] = field(default_factory=list)
+    """One for each question."""
+    _most: int = 0
+    """Tokens of the dearest question so far."""
+
+    def heard(self, loop: Exploring) -> tuple[Explored, str]:
+        """What came of a loop, and why it ended before the model had enough."""
+        before, why = replace(self.judge.spent), ""
+        try:
+            question = next(loop)
+            while True:
+                self.progress("asking the model", len(self.steps), STEPS)
+                step, why = self._said(question, before)
+                question = loop.send(step)
+        except StopIteration as end:
+            seen: Explored = end.value
+        self.steps = [
+            replace(own, tool=step.tool, asked=step.asked, found=step.found)
+            for own, step in zip(self.steps, seen.steps, strict=False)
+        ] + self.steps[len(seen.steps) :]
+        return seen, why or seen.problem
+
+    def _said(self, question: Question, before: Spent) -> tuple[NextStep | None, str]:
+        """Its answer, or why there is none: in our words, as what it said itself may be anything
+        that a memory told it to say."""
+        judge, started = self.judge, time.perf_counter()
+        spent = replace(judge.spent)
+        likely = max(self._most, used(question.prompt(), "")["tokens_in"])
+        if spent.tokens - before.tokens + likely > TOKENS:
+            return None, f"the {TOKENS:,} tokens of one context are used"
+        raw = Raw(problem="not answered")
+        try:
+            raw = dict(judge.ask([question])).get(question.id, raw)
+        except Exception as error:  # somebody else's program
+            raw = Raw(problem=f"{type(error).__name__}: {str(error)[:200]}")
+        verdict = check(question, raw, judge.name)
+        cost = judge.spent.tokens - spent.tokens
+        self._most = max(self._most, cost)
+        seconds = time.perf_counter() - started
+        self.steps.append(
+            Step("", "", (), seconds, cost, judge.spent.cost - spent.cost, verdict.problem)
+        )
+        if isinstance(verdict.answer, NextStep):
+            return verdict.answer, ""
+        return None, _why(judge, raw)
+
+
+def _why(judge: Budgeted, raw: Raw) -> str:
+    if judge.patience.over():
+        return f"the model's {SECONDS:g} seconds are over"
+    if raw.unasked:
+        return raw.problem.removeprefix("not asked: ")
+    if raw.waits:
+        return "no client is connected whose model may be asked"
+    return "the model gave no answer" if raw.problem else "the model's answer could not be used"

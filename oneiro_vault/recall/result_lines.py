@@ -177,7 +177,9 @@ def signs(index: Answers, found: Fit) -> list[float]:
     heard of; how many of them one row has; how far the first row reaches; whether the vault knows
     somebody it names; and how much is in the vault, where more is alike by chance."""
     floor, terms = index.floor(), found.terms
-    reaches = [0.0 if math.isnan(one) else (one - floor) / (1 - floor) for one in found.near]
+    reaches = [
+        max(0.0, 0.0 if math.isnan(one) else (one - floor) / (1 - floor)) for one in found.near
+    ]
     best, *others = sorted(reaches, reverse=True)
     others = others[:_BESIDE] or [0.0]
     return [

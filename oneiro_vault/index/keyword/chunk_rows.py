@@ -377,11 +377,12 @@ _UNREAD = re.compile(
     | {_ELSEWHERE}[^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:[ ]"[^"\n]*")?\)
     | <!--(?:(?!<!--|-->).){{0,2000}}--> | %%[^%]{{0,2000}}%%
     | </[A-Za-z][\w-]*> | <[A-Za-z][\w-]*[ ][^<>\n]{{0,500}}> | <br>
+    | ^-[ ]\[\[[^\[\]\n]+\]\][ ][a-z_]+[ ]\[\[[^\[\]\n]+\]\]$
     """,
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 """What nobody reads of a text, and a model would take for what it says: where links and pictures
-lead outside, tags, comments."""
+lead outside, tags, comments, and relations, which are read as such."""
 _PARAGRAPH = re.compile(r"\n+[ \t]*")
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])")
 
@@ -463,7 +464,7 @@ def _join(*parts: str) -> str:
 
 def _read(text: str, blank: str = "") -> str:
     """The text without what nobody reads of it, each character of which becomes `blank`."""
-    if not any(mark in text for mark in ("](", "<", "%%")):
+    if not any(mark in text for mark in ("](", "<", "%%", "]] ")):
         return text
     return _UNREAD.sub(lambda found: blank * len(found[0]), text)
 

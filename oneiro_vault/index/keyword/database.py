@@ -34,7 +34,7 @@ full."""
 
 _T = TypeVar("_T")
 log = logging.getLogger(__name__)
-VERSION: Final = 12
+VERSION: Final = 13
 """Raised with every change of the tables or of what is put into them: an index of another version
 is rebuilt."""
 

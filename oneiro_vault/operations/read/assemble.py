@@ -4,33 +4,30 @@ and where somebody asks for that, the judge's model chooses."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oneiro_vault import answers
 from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core.markdown.orientation import LIMIT, at_most, estimate, shorten, units
 from oneiro_vault.core.markdown.quoting import PREFACE, escape, quote
 from oneiro_vault.core.memory import captured
-from oneiro_vault.core.question import Question, Raw, check
 from oneiro_vault.core.text.query import analyse, fts_expression
 from oneiro_vault.errors import EmbedderProblem, InvalidInput, OneiroError, shown
 from oneiro_vault.index.base import Row, Vectors
-from oneiro_vault.judges.base import used
-from oneiro_vault.judges.budget import Budgeted, Spent
 from oneiro_vault.operations.read import orient
 from oneiro_vault.operations.read.recall_show import check_text
 from oneiro_vault.operations.runtime import House
-from oneiro_vault.recall import explore, sections
-from oneiro_vault.recall.explore import Explored, Exploring, NextStep
+from oneiro_vault.recall import sections
 from oneiro_vault.recall.gather import Gather, Gathered, Step
 from oneiro_vault.recall.sections import Piece
 
 if TYPE_CHECKING:
     from oneiro_vault.classify.classifier import Intent
+    from oneiro_vault.judges.budget import Spent
+    from oneiro_vault.recall.explore import Tools
 
 _LONGEST: Final = 4_000
 """Characters of a prompt that are asked about: what comes after is a log or a file."""
@@ -65,10 +62,10 @@ def context(
     found = work.gathered(lambda _: True, intents)
     room = tokens - sections.overhead(PREFACE, True, at_most)
     kept = work.fitted(found, room)
-    asked = _Asked(house, progress) if with_model and query.strip() and room > 0 else None
-    if asked is not None and (seen := asked.explored(work, found)) is not None:
-        chosen = replace(found, candidates=explore.merged(seen, found))
-        kept = work.fitted(chosen, room, _rules(kept))
+    asks = with_model and query.strip() and room > 0
+    asked = _by_model(house, work, found, progress) if asks else None
+    if asked is not None and asked.chosen is not None:
+        kept = work.fitted(asked.chosen, room, _rules(kept))
     text = sections.text(kept, PREFACE, True)
     answer: answers.Assembled = {
         "schema": 1,
@@ -81,7 +78,7 @@ def context(
         "behind": behind,
     }
     if asked is not None:
-        answer["model"] = asked.told
+        answer["model"] = asked.use
     if trace:
         answer["trace"] = [_traced(one) for one in (*found.steps, *(asked.steps if asked else ()))]
     return answer
@@ -119,92 +116,39 @@ def _traced(step: Step) -> answers.TraceStep:
     return found
 
 
-@dataclass
-class _Asked:
-    """The judge's model, asked about one prompt. Never raises for what it does."""
+class _ByModel(NamedTuple):
+    """What the judge's model chose (None when there is none), what it cost and why it is no more,
+    and its steps."""
 
-    house: House
-    progress: Progress
-    steps: list[Step] = field(default_factory=list)
-    """One for each question."""
-    told: answers.ModelUse = field(default_factory=lambda: _use(None, Spent(), Spent(), ""))
-    _most: int = 0
-    """Tokens of the dearest question so far."""
+    chosen: Gathered | None
+    use: answers.ModelUse
+    steps: Sequence[Step]
 
-    def explored(self, work: _Assembly, plan: Gathered) -> Explored | None:
-        """What it saw and chose; None when there is no model."""
-        from oneiro_vault.operations.dream import choose_judge
 
-        day = self.house.now()[:10]
+def _by_model(house: House, work: _Assembly, plan: Gathered, progress: Progress) -> _ByModel:
+    """Ask it. Never raises for what it does."""
+    from oneiro_vault.judges.budget import Spent
+    from oneiro_vault.operations.dream import choose_judge
+    from oneiro_vault.recall import explore
+
+    day = house.now()[:10]
+    try:
+        judge = choose_judge.model(house.settings, house.dreams, day, explore.SECONDS)
+    except OneiroError as error:
+        why = f"no model is there: {error}; the fixed plan answered"
+        return _ByModel(None, _use(None, Spent(), Spent(), why), ())
+    before, talk = replace(judge.spent), explore.Talk(judge, progress)
+    chosen: Gathered | None = None
+    with closing(judge):
         try:
-            judge = choose_judge.model(self.house.settings, self.house.dreams, day, explore.SECONDS)
-        except OneiroError as error:
-            why = f"no model is there: {error}; the fixed plan answered"
-            self.told = _use(None, Spent(), Spent(), why)
-            return None
-        before = replace(judge.spent)
-        with closing(judge):
-            try:
-                seen, why = self._heard(judge, explore.explore(work.query, work.tools(), plan))
-            except OneiroError as error:  # the index is made anew meanwhile
-                seen, why = None, str(error)
-            finally:
-                choose_judge.asked(self.house.dreams, day, before, judge.spent)
-        left = f"{why}; the fixed plan filled the rest" if why else ""
-        self.told = _use(judge.name, before, judge.spent, left)
-        return seen
-
-    def _heard(self, judge: Budgeted, loop: Exploring) -> tuple[Explored, str]:
-        """What came of a loop, and why it ended before the model had enough."""
-        before, why = replace(judge.spent), ""
-        try:
-            question = next(loop)
-            while True:
-                self.progress("asking the model", len(self.steps), explore.STEPS)
-                step, why = self._said(judge, question, before)
-                question = loop.send(step)
-        except StopIteration as end:
-            seen: Explored = end.value
-        self.steps = [
-            replace(own, tool=step.tool, asked=step.asked, found=step.found)
-            for own, step in zip(self.steps, seen.steps, strict=False)
-        ] + self.steps[len(seen.steps) :]
-        return seen, why or seen.problem
-
-    def _said(
-        self, judge: Budgeted, question: Question, before: Spent
-    ) -> tuple[NextStep | None, str]:
-        """Its answer, or why there is none: in our words, as what it said itself may be anything
-        that a memory told it to say."""
-        spent, started = replace(judge.spent), time.perf_counter()
-        likely = max(self._most, used(question.prompt(), "")["tokens_in"])
-        if spent.tokens - before.tokens + likely > explore.TOKENS:
-            return None, f"the {explore.TOKENS:,} tokens of one context are used"
-        raw = Raw(problem="not answered")
-        try:
-            raw = dict(judge.ask([question])).get(question.id, raw)
-        except Exception as error:  # somebody else's program
-            raw = Raw(problem=f"{type(error).__name__}: {str(error)[:200]}")
-        verdict = check(question, raw, judge.name)
-        cost = judge.spent.tokens - spent.tokens
-        self._most = max(self._most, cost)
-        seconds = time.perf_counter() - started
-        self.steps.append(
-            Step("", "", (), seconds, cost, judge.spent.cost - spent.cost, verdict.problem)
-        )
-        if isinstance(verdict.answer, NextStep):
-            return verdict.answer, ""
-        return None, _why(judge, raw)
-
-
-def _why(judge: Budgeted, raw: Raw) -> str:
-    if judge.patience.over():
-        return f"the model's {explore.SECONDS:g} seconds are over"
-    if raw.unasked:
-        return raw.problem.removeprefix("not asked: ")
-    if raw.waits:
-        return "no client is connected whose model may be asked"
-    return "the model gave no answer" if raw.problem else "the model's answer could not be used"
+            seen, why = talk.heard(explore.explore(work.query, work.tools(), plan))
+            chosen = replace(plan, candidates=explore.merged(seen, plan))
+        except OneiroError as error:  # the index is made anew meanwhile
+            why = str(error)
+        finally:
+            choose_judge.asked(house.dreams, day, before, judge.spent)
+    left = f"{why}; the fixed plan filled the rest" if why else ""
+    return _ByModel(chosen, _use(judge.name, before, judge.spent, left), talk.steps)
 
 
 def _use(judge: str | None, before: Spent, spent: Spent, why: str) -> answers.ModelUse:
@@ -301,10 +245,12 @@ class _Assembly:
         )
         return gather.run(intents, unasked=unasked, project=self._project or "")
 
-    def tools(self) -> explore.Tools:
+    def tools(self) -> Tools:
         """What a model may look with."""
+        from oneiro_vault.recall.explore import Tools
+
         house = self._house
-        return explore.Tools(
+        return Tools(
             house.index,
             house.uses.remembered(),
             lambda query: house.vectors.query(query, wait=False)[0],

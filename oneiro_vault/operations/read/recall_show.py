@@ -217,7 +217,7 @@ def _row(house: House, given: str) -> Row:
     try:
         return house.indexing.resolve(given)
     except (InvalidInput, NotFound):
-        if not isinstance(given, str) or not given.strip():
+        if not isinstance(given, str) or not given.strip() or house.indexing.gone(given):
             raise
         check_text(given)
         with opened(house, None) as view:
