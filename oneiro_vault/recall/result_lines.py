@@ -32,7 +32,7 @@ between few candidates."""
 SURE: Final = 0.7
 """How likely a question must be answered by the rows (`classifier.answered`), else all of them are
 weak. Each vault left out of what the others teach, 5 % of 480 unrelated questions to eight months
-of conversations reach it (16 % with thresholds by hand before), and .69 of their own that have an
+of conversations reach it (16 % with thresholds by hand before), and .67 of their own that have an
 answer among five (.73); of 300 to ten vaults of notes 1 % (2), and .86 of 113 (.92)."""
 _BESIDE: Final = 3
 """Rows after the nearest one that it is compared with."""
