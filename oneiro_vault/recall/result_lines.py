@@ -38,6 +38,9 @@ _BESIDE: Final = 3
 """Rows after the nearest one that it is compared with."""
 _ASKED: Final = 32
 """Words of a question that are looked up: a hook may hand over a page as its question."""
+_ALL: Final = 3
+"""Words of a question that speak for a row by themselves, where it has all of them: so do 51 of 560
+questions to their own vault and none of 820 unrelated ones."""
 _COVERED: Final = 0.6
 """The share of the words somebody looks for, or asks about where there are no vectors, that speaks
 for a row by itself, if the vault has heard of the others."""
@@ -158,11 +161,12 @@ def _weak(scores: Sequence[float], shares: Sequence[float], near: Sequence[float
 def _answered(index: Answers, query: str, found: Fit) -> bool:
     """Do the rows most likely answer, on a scale that is the same for all vaults?"""
     blind, asked = all(map(math.isnan, found.near)), len(found.terms.words)
-    if blind or not query.rstrip().endswith("?"):  # words that are looked for
-        several = [share if share == 1 or share * asked > 1 else 0.0 for share in found.shares]
-        most = max(several)
-        if most == 1 or (most >= _COVERED and (blind or _unheard(index, found.terms) == 0)):
-            return True
+    several = [share if share == 1 or share * asked > 1 else 0.0 for share in found.shares]
+    most, looked_for = max(several), blind or not query.rstrip().endswith("?")
+    if most == 1 and (looked_for or asked >= _ALL):
+        return True
+    if looked_for and most >= _COVERED and (blind or _unheard(index, found.terms) == 0):
+        return True
     if blind:
         return False
     from oneiro_vault.classify.classifier import answered  # as in `drafts`

@@ -137,7 +137,7 @@ def test_a_clients_model_chooses_what_stands_beside_a_prompt(twins: Box) -> None
     model = Model(
         lambda prompt: json.dumps(step | {"matters": json.loads(merged(prompt))["members"]})
     )
-    with_it = ("context", "When is the release?", "--with-model", "--fast")
+    with_it = ("context", "When is the release?", "--with-model")
     alone = twins.json(*with_it)
     assert alone["model"]["problem"].startswith("no client is connected")
     found: list[dict[str, Any]] = []
