@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from oneiro_vault.classify import classifier, orientation_gate
-from oneiro_vault.classify.classifier import TOPICS, Topic
+from oneiro_vault.classify.classifier import Topic
 from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.text import claims
 
@@ -100,18 +100,11 @@ def topics(sentences: Sequence[str]) -> list[Topic | None]:
     return [best(one) for one in likely(sentences)]
 
 
-def told(texts: Sequence[str]) -> list[tuple[set[Topic], Likely]]:
-    """(what the sentences of a text say, how likely one of them says each topic) of each text."""
+def told(texts: Sequence[str]) -> list[set[Topic]]:
+    """What the sentences of each text say of their speaker."""
     split = [sentences(text) for text in texts]
-    found = iter(likely([one for several in split for one in several]))
-    rows = [[next(found) for _ in several] for several in split]
-    return [
-        (
-            {topic for one in row if (topic := best(one))},
-            {topic: max((one[topic] for one in row), default=0.0) for topic in TOPICS},
-        )
-        for row in rows
-    ]
+    found = iter(topics([one for several in split for one in several]))
+    return [{one for _ in several if (one := next(found))} for several in split]
 
 
 class Saying(NamedTuple):

@@ -104,9 +104,7 @@ def _facts(snapshot: Snapshot, mine: Sequence[Note]) -> Mapping[str, list[Said]]
             strict=True,
         )
     )
-    found = {
-        topic: [note for note in own if topic in told[note.id][0]][-LATEST:] for topic in TOPICS
-    }
+    found = {topic: [note for note in own if topic in told[note.id]][-LATEST:] for topic in TOPICS}
     older = {note.id: note for notes in found.values() for note in notes}
     later = older | {note.id: note for note in own[-LATEST * len(TOPICS) :]}
     near = _near(snapshot, older, later)
