@@ -118,14 +118,13 @@ def needed(
     at = np.asarray(sections, dtype=np.int64)
     scores = (signs * learned["needed/signs"][at]).sum(axis=1)
     scores = scores + learned["needed/intents"][at] @ wanted + learned["needed/bias"][at]
-    return [float(one) for one in 1 / (1 + np.exp(-np.clip(scores, -30, 30)))]
+    return [float(one) for one in sigmoid(scores)]
 
 
 def answered(signs: Sequence[float]) -> float:
     """How likely rows answer a question, 0-1, by the signs of `result_lines.signs`."""
     learned = weights()
-    score = float(np.dot(learned["answered/signs"], signs) + learned["answered/bias"])
-    return 1 / (1 + float(np.exp(-np.clip(score, -30, 30))))
+    return float(sigmoid(np.dot(learned["answered/signs"], signs) + learned["answered/bias"]))
 
 
 def probabilities(
@@ -156,10 +155,19 @@ def chances(head: Head, sentences: Sequence[str], speakers: Sequence[str] = ()) 
 
 def likely(head: Head, scores: Vectors) -> Vectors:
     """The chances that scores stand for."""
-    if head == "topics":  # one of them or none: what is left is the last
-        found = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+    # topics: one of them or none, what is left is the last
+    return softmax(scores) if head == "topics" else sigmoid(scores)
+
+
+def sigmoid(scores: Any) -> Vectors:
+    """The chance of each yes, 0-1, of scores of any shape."""
     return np.asarray(1 / (1 + np.exp(-np.clip(scores, -30, 30))))
+
+
+def softmax(scores: Vectors) -> Vectors:
+    """The chances of answers of which one is right, n x answers: each row adds up to 1."""
+    found = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 def vectors(sentences: Sequence[str]) -> Vectors:

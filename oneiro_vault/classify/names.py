@@ -24,7 +24,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from oneiro_vault.classify.classifier import model, trained_with
+from oneiro_vault.classify.classifier import model, softmax, trained_with
 from oneiro_vault.core.conversation.tagging import Word, marginals, words
 from oneiro_vault.core.text.claims import sentence_spans
 from oneiro_vault.index.embed.onnx import WORDS
@@ -87,15 +87,9 @@ class Pair:
 def find(texts: Sequence[str]) -> list[list[Name]]:
     """The names in each text, in order. Raises EmbedderProblem where the packaged model is
     missing."""
-    pieces = [
-        (number, start, piece)
-        for number, text in enumerate(texts)
-        for start, piece in _pieces(text)
-    ]
     found: list[list[Name]] = [[] for _ in texts]
-    states = _states([piece for _, _, piece in pieces])
-    for (number, start, piece), seen in zip(pieces, states, strict=True):
-        found[number] += _names(piece, start, seen)
+    for number, start, piece, states in _looked_at(texts):
+        found[number] += _names(piece, start, states)
     return found
 
 
@@ -103,16 +97,21 @@ def related(texts: Sequence[str]) -> list[tuple[list[Name], list[Tie]]]:
     """The names in each text, in order, and how its sentences say that they are related. None is
     read of a question, or of a clause that denies, supposes or speaks of what is over. Raises
     EmbedderProblem as `find`."""
-    pieces = [(number, *one) for number, text in enumerate(texts) for one in _pieces(text)]
     found: list[tuple[list[Name], list[Tie]]] = [([], []) for _ in texts]
-    states = _states([piece for _, _, piece in pieces])
-    for (number, start, piece), seen in zip(pieces, states, strict=True):
-        named = list(_names(piece, 0, seen))
+    for number, start, piece, states in _looked_at(texts):
+        named = list(_names(piece, 0, states))
         found[number][0].extend(
             replace(one, start=start + one.start, end=start + one.end) for one in named
         )
-        found[number][1].extend(_ties(pairs(piece, named, seen)))
+        found[number][1].extend(_ties(pairs(piece, named, states)))
     return found
+
+
+def _looked_at(texts: Sequence[str]) -> Iterator[tuple[int, int, str, Array]]:
+    """(number of its text, place in it, words, states) of each piece of texts."""
+    pieces = [(number, *one) for number, text in enumerate(texts) for one in _pieces(text)]
+    for one, states in zip(pieces, _states([piece for *_, piece in pieces]), strict=True):
+        yield (*one, states)
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str]]:
@@ -345,8 +344,7 @@ def chances(given: Sequence[Pair], learned: Mapping[str, Array]) -> Array:
         at = np.searchsorted(codes, one.looks).clip(max=len(codes) - 1)
         part = learned["words"][at[codes[at] == one.looks]].sum(axis=0)
         scores[place] += part * learned["scale"] / np.sqrt(len(one.looks))
-    likely = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(likely / likely.sum(axis=1, keepdims=True))
+    return softmax(scores)
 
 
 def _ties(given: Iterator[Pair]) -> Iterator[Tie]:
