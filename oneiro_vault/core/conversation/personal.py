@@ -63,7 +63,8 @@ _PROFILED: Final = re.compile(
     r"- \d{4}-\d\d-\d\d: “[^“”]+” \(\[\[(?:[^\[\]|]+\|)?([0-9a-z]{12})\]\]\)"
 )
 _QUOTE: Final = re.compile(r"“([^“”]+)”")
-_ADDED: Final = re.compile(r" \[\d{4}-[^\]]*\]")
+ADDED: Final = re.compile(r" \[\d{4}-[^\]]*\]")
+"""A day that a memory sets beside the person's words (`relative_dates.beside`)."""
 _WORD: Final = re.compile(r"\w+(?:['’-]\w+)*")
 _FEWEST: Final = 3
 """Words of a memory that a longer quotation is known by."""
@@ -119,7 +120,7 @@ def quoted(text: str, day: str) -> str:
 
 def bare(text: str) -> str:
     """Without the days that a memory sets beside the person's words."""
-    return _ADDED.sub("", text)
+    return ADDED.sub("", text)
 
 
 def plain(text: str) -> str:

@@ -55,7 +55,7 @@ CATEGORY: Final[Mapping[str, str]] = {
 """Relation -> its category."""
 
 
-_STATED: Final = re.compile(r"\n*^- \[\[[^\[\]\n]+\]\] [a-z_]+ \[\[[^\[\]\n]+\]\]$", re.M)
+STATED: Final = re.compile(r"\n*^- \[\[[^\[\]\n]+\]\] [a-z_]+ \[\[[^\[\]\n]+\]\]$", re.M)
 """An item that only states a relation, as `stated` writes it."""
 
 
@@ -66,12 +66,12 @@ def stated(subject: str, relation: str, other: str) -> str:
 
 def relations(body: str) -> list[str]:
     """The items of a body that only state relations."""
-    return [found[0].strip() for found in _STATED.finditer(body)] if "]] " in body else []
+    return [found[0].strip() for found in STATED.finditer(body)] if "]] " in body else []
 
 
 def prose(body: str) -> str:
     """A body without the items that only state relations."""
-    return _STATED.sub("", body).rstrip() if "]] " in body else body
+    return STATED.sub("", body).rstrip() if "]] " in body else body
 
 
 def inverse(relation: str) -> str:

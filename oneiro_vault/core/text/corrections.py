@@ -12,12 +12,11 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.text import claims
 from oneiro_vault.core.text.language import detect
 from oneiro_vault.core.text.polarity import ordered, stems
 
-_ADDED: Final = re.compile(r" \[\d{4}-[^\]]*\]")
-"""The absolute days beside relative ones."""
 _END: Final = r"(?=$|[,;:.!?()–—](?!\d)| (?:but|because|since|so|and|aber|sondern|weil|denn|und)\b)"
 _WITHIN: Final = r"(?:[^,;:.!?]|(?<=\d)[,:.](?=\d))+?"
 """Of one clause; a point between digits ends none."""
@@ -78,7 +77,7 @@ _ROOT: Final = 5
 
 def corrects(new: str, old: str) -> bool:
     """Does the first sentence replace the second?"""
-    new, old = (_ADDED.sub("", text).strip() for text in (new, old))
+    new, old = (personal.bare(text).strip() for text in (new, old))
     new = _LEAD.sub("", new)
     if _own(new) > _own(old) or len(claims.split_sentences(old)) != 1:
         return False
@@ -153,13 +152,13 @@ def _values(text: str) -> tuple[str, set[str]]:
 
 
 def _by_kind(text: str) -> dict[str, set[str]]:
-    numbers = claims.numbers(_ADDED.sub("", text))
-    added = {day.strip(" []") for day in _ADDED.findall(text)}
+    numbers = claims.numbers(personal.bare(text))
+    added = {day.strip(" []") for day in personal.ADDED.findall(text)}
     hours, dates = (
         {one for one in numbers if ":" in one},
         {one for one in numbers if one.count(".") == 2},
     )
-    words = (word.removesuffix("s") for word in claims.content(_ADDED.sub("", text)))
+    words = (word.removesuffix("s") for word in claims.content(personal.bare(text)))
     days = {word for word in words if word in DAYS}
     return {"hour": hours, "date": dates | added, "day": days, "number": numbers - hours - dates}
 

@@ -28,6 +28,7 @@ from zlib import crc32
 
 from oneiro_vault.api import Progress
 from oneiro_vault.core.markdown import parser
+from oneiro_vault.core.markdown.taxonomy import STATED
 from oneiro_vault.core.text.query import segment
 from oneiro_vault.index.keyword import database, fts, note_rows
 
@@ -377,12 +378,11 @@ _UNREAD = re.compile(
     | {_ELSEWHERE}[^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:[ ]"[^"\n]*")?\)
     | <!--(?:(?!<!--|-->).){{0,2000}}--> | %%[^%]{{0,2000}}%%
     | </[A-Za-z][\w-]*> | <[A-Za-z][\w-]*[ ][^<>\n]{{0,500}}> | <br>
-    | ^-[ ]\[\[[^\[\]\n]+\]\][ ][a-z_]+[ ]\[\[[^\[\]\n]+\]\]$
     """,
-    re.VERBOSE | re.DOTALL | re.MULTILINE,
+    re.VERBOSE | re.DOTALL,
 )
 """What nobody reads of a text, and a model would take for what it says: where links and pictures
-lead outside, tags, comments, and relations, which are read as such."""
+lead outside, tags, comments."""
 _PARAGRAPH = re.compile(r"\n+[ \t]*")
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])")
 
@@ -464,7 +464,9 @@ def _join(*parts: str) -> str:
 
 def _read(text: str, blank: str = "") -> str:
     """The text without what nobody reads of it, each character of which becomes `blank`."""
-    if not any(mark in text for mark in ("](", "<", "%%", "]] ")):
+    if "]] " in text:  # relations are read as such
+        text = STATED.sub(lambda found: blank * len(found[0]), text)
+    if not any(mark in text for mark in ("](", "<", "%%")):
         return text
     return _UNREAD.sub(lambda found: blank * len(found[0]), text)
 

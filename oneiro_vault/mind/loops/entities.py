@@ -68,7 +68,6 @@ _NOBODY: Final = frozenset(
 """What is no name of anybody, folded."""
 _ARTICLES: Final = "the a an every this that ein eine einen einem einer kein keine jeden".split()
 """What stands before a common word, and seldom before a name."""
-_ADDED: Final = re.compile(r" \[\d{4}-[^\]]*\]")
 _MARKS: Final = str.maketrans("“”", "''")
 
 
@@ -226,10 +225,10 @@ class _Over:
         """The sentences of a memory that may be quoted. Of a conversation of which something was
         forgotten only its facts speak: which words those were is gone with them."""
         if not captured(source.memory):
-            return split_sentences(_ADDED.sub("", turns.own_words(source.memory)))
+            return split_sentences(personal.bare(turns.own_words(source.memory)))
         if source.id in self._silent:
             return []
-        said = split_sentences(_ADDED.sub("", turns.own_words(source.memory)))
+        said = split_sentences(personal.bare(turns.own_words(source.memory)))
         for fact in self._facts.get(source.id, ()):
             said = _without(said, fact, source.memory)
         return said
