@@ -4,6 +4,7 @@ somebody else."""
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable
 from typing import Final
 
 from oneiro_vault.core.text.query import fold
@@ -151,6 +152,18 @@ def is_quoted(text: str) -> bool:
 def is_profile(text: str) -> bool:
     """Does it consist of quotations with their day and their source?"""
     return all(_PROFILED.fullmatch(line) for line in text.strip().splitlines())
+
+
+def pared(
+    body: str, ground: Iterable[str], gone: Container[str], *, last: bool
+) -> dict[str, object | None]:
+    """The frontmatter of such a text when `body` is left of it: its line in a list, and the
+    memories it rests on without those that are `gone`. With nothing left it sleeps."""
+    found: dict[str, object | None] = {
+        "description": described_by(body, last=last),
+        "derived_from": [one for one in ground if body and one not in gone],
+    }
+    return found if body else found | {"status": "dormant"}
 
 
 def described_by(text: str, *, last: bool) -> str:

@@ -475,12 +475,8 @@ def quoting(house: House, row: Row) -> list[Write]:
 
 def _pared(house: House, row: Row, body: str, gone: str) -> Write:
     data, known = house.indexing.load(row)
-    keys: dict[str, object | None] = {
-        "description": personal.described_by(body, last=row.type == memories.ENTITY),
-        "derived_from": [one for one in known.derived_from if body and one != gone],
-        "timestamp": house.now(),
-    }
-    keys |= {} if body else {"status": "dormant"}
+    last = row.type == memories.ENTITY
+    keys = personal.pared(body, known.derived_from, (gone,), last=last) | {"timestamp": house.now()}
     text = yaml_block.edit(yaml_block.decode(data), keys, body=f"{body}\n" if body else "")
     return Write(row.path, yaml_block.encode(text), sha256(data).hexdigest())
 

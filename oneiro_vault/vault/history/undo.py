@@ -527,16 +527,13 @@ def _untold(repo: Repo, history: History, change: Write, gone: set[str]) -> Writ
         except (NotFound, AmbiguousId, UnreadableNote):
             body, before = "", body
         body = body if body != before.strip() else ""
-    if body.strip():
-        rests = [one for one in block.derived_from if one not in gone]
-        keys = {"derived_from": rests, "description": personal.described_by(body, last=profile)}
-        return replace(
-            change, data=yaml_block.encode(yaml_block.edit(text, keys, body=f"{body}\n"))
-        )
-    rest: dict[str, object] = {"status": "dormant"}
-    rest |= {"description": "", "derived_from": []} if quoted else {}
-    asleep = yaml_block.edit(text, rest, body="" if quoted else None)
-    return replace(change, data=yaml_block.encode(asleep))
+    if not quoted:
+        edited = yaml_block.edit(text, {"status": "dormant"})
+    else:
+        body = f"{body}\n" if body.strip() else ""
+        keys = personal.pared(body, block.derived_from, gone, last=profile)
+        edited = yaml_block.edit(text, keys, body=body)
+    return replace(change, data=yaml_block.encode(edited))
 
 
 def _said_by(repo: Repo, history: History, ident: str) -> str:
