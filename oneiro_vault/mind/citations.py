@@ -19,6 +19,9 @@ from oneiro_vault.mind.base import Note
 from oneiro_vault.mind.loops.resolve import Unit
 from oneiro_vault.mind.support import strange_names
 
+OWN: Final = 0.6
+"""Share of a fact's content words that the speaker's own words among the cited ones must have, for
+the fact to rest on these alone: others were only quoted beside them."""
 SHARE: Final = 0.34
 """Share of a fact's content words that its capture must have where the fact does not cite it."""
 _CONTRARY: Final = "the capture says the contrary"
@@ -101,7 +104,26 @@ def cited(unit: Unit, memory: Memory, known: Collection[str] = ()) -> Cited:
         body[every[n][0] : every[n][1]]
         for n in sorted({m for n in chosen for m in (n, n + 1) if m < len(every)})
     )
-    return Cited(tuple(found), _problem(unit, memory, ground, around, after, tuple(found), known))
+    problem = _problem(unit, memory, ground, around, after, tuple(found), known)
+    own = [one for one in found if one.own and one.speaker in (turns.USER, turns.NOBODY)]
+    said = "\n".join(
+        body[max(every[n][0], one.start) : min(every[n][1], one.end)] for n in chosen for one in own
+    )
+    alone = 0 < len(own) < len(found) and not problem and _says(unit.content, said, memory, known)
+    return Cited(tuple(own if alone else found), problem)
+
+
+def _says(fact: str, own: str, memory: Memory, known: Collection[str]) -> bool:
+    """Do a speaker's own words say a fact without the others that it cites?"""
+    language = _language(fact) or _language(own) or _ENGLISH
+    mine = polarity.stems(fact, language)
+    shared = polarity.common(mine, polarity.stems(own, language))
+    return (
+        len(shared) >= OWN * len(mine)
+        and not unsaid(fact, own, memory.created)
+        and all(fold(one) in known for one in strange_names(fact, f"{own}\nUser Assistant"))
+        and not polarity.contrary(fact, own)
+    )
 
 
 def _find(quote: str, body: str) -> list[tuple[int, int]]:
@@ -171,7 +193,7 @@ def _problem(
     bare = polarity.answers(after)
     if quoted and language and spoken and language != spoken:
         # told in another language than that of the words it cites: only its denials compare
-        return "" if bare or not polarity.added(fact, ground) else _CONTRARY
+        return "" if bare or not polarity.added(fact, ground, most=0) else _CONTRARY
     language = language or spoken or _ENGLISH
     mine = polarity.stems(fact, language)
     shared = polarity.common(mine, polarity.stems(around, language))
@@ -186,9 +208,7 @@ def _problem(
     ):
         return "the capture does not say that"
     against = (  # of a procedure each step by itself
-        polarity.contrary(step, sentence)
-        for step in fact.splitlines()
-        for sentence in _bearing(polarity.stems(step, language), ground, language)
+        polarity.contrary(step, ground) for step in fact.splitlines()
     )
     if not bare and (polarity.added(fact, ground) or any(against)):
         return _CONTRARY

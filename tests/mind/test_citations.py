@@ -98,6 +98,46 @@ def test_a_fact_is_trusted_as_the_words_it_rests_on(
     assert (source.trust, source.extra["spans"]) == (trust, [f"{'a' * 12}#{one}" for one in spans])
 
 
+@pytest.mark.parametrize(
+    ("content", "trust"),
+    [
+        ("The user never eats fish.", "said"),
+        ("The user never eats fish and has room 214.", "external"),
+        ("The user's room is booked from Friday.", "external"),
+    ],
+)
+def test_what_the_person_says_needs_nobody_who_is_quoted_beside(content: str, trust: str) -> None:
+    found = cited(
+        Unit(content=content, quote="We never eat fish … Your room 214 is booked"), MEMORY
+    )
+    assert found.source(CAPTURE).memory.trust == trust
+
+
+@pytest.mark.parametrize(
+    ("content", "quote"),
+    [
+        (
+            "Uwe dislikes the word honoured, says the user, who wants to thank him without it.",
+            "thank Uwe without saying honoured; he dislikes the word",
+        ),
+        (
+            "The user pays the printer nine cents a page, by sheets and not by sides.",
+            "the printer takes nine cents a page. By sheets.",
+        ),
+        (
+            "Nell will not read the proofs before June, because the spring list is full.",
+            "thank Nell, because she will not read the proofs before June. The spring list is full",
+        ),
+        (
+            "The user chose the oak frame without hesitation over walnut and pine.",
+            "walnut, oak or pine … The oak, no hesitation.",
+        ),
+    ],
+)
+def test_a_denial_of_its_own_beside_what_is_said_is_no_contrary(content: str, quote: str) -> None:
+    assert problem(content, quote, body=f"User: {quote.replace(' … ', '. ')}") == ""
+
+
 def test_it_is_as_weak_as_the_weakest_of_them() -> None:
     found = cited(
         Unit(

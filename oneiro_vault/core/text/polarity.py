@@ -73,6 +73,11 @@ _SHORT: Final = 3
 _ENDING: Final = 2
 """Letters: the longest stem that must be the same, and the longest ending that makes no
 difference."""
+MOST: Final = 0.5
+"""Share of what a fact denies that its ground must say, for the denial to be the fact's own. Of 452
+facts that four readers made of four months, each citing its words, 8 are refused as contrary (18
+when any word in common was enough, a sentence was compared by itself, and half of what is denied
+had to be stated), and of 296 of the same, turned into their contrary, 168 are (192)."""
 _REACH: Final = 6
 """Content words after a denial that it may be about."""
 
@@ -144,17 +149,17 @@ def contrary(fact: str, ground: str) -> bool:
     language = detect(f"{fact} {ground}") or "en"
     denials, theirs = denied(fact, language), denied(ground, language)
     mine = tuple(about for about in denials if not any(_share(about, other) for other in theirs))
-    other = tuple(about for about in theirs if not any(_share(about, one) for one in denials))
-    return _against(mine, ground, language) or _against(other, fact, language, whole=True)
+    return _against(mine, ground, language) or _against(() if denials else theirs, fact, language)
 
 
-def added(fact: str, ground: str) -> bool:
-    """Does a fact deny what its ground says without denying or turning anything?"""
+def added(fact: str, ground: str, most: float = MOST) -> bool:
+    """Does a fact deny what its ground says without denying or turning anything? `most`: share of
+    what is denied that the ground says."""
     plain = set(tokens(_CONTRACTED.sub(" not", ground)))
     language = detect(f"{fact} {ground}") or "en"
     said = frozenset(stems(ground, language))
-    return any(_share(about, said) for about in denied(fact, language)) and plain.isdisjoint(
-        _DENIES | _TURNS
+    return plain.isdisjoint(_DENIES | _TURNS) and any(
+        len(common(about, said)) >= max(1, most * len(about)) for about in denied(fact, language)
     )
 
 
@@ -166,11 +171,9 @@ def agree(text: str, ground: Iterable[str], language: str = "") -> bool:
     return bool(mine) and all(any(_share(about, other) for other in theirs) for about in mine)
 
 
-def _against(
-    denials: tuple[frozenset[str], ...], stated: str, language: str, whole: bool = False
-) -> bool:
-    """Does a text state most (`whole`: all) of what is denied? Near a word that turns a sense
-    nothing is beyond doubt, unless that word is denied itself."""
+def _against(denials: tuple[frozenset[str], ...], stated: str, language: str) -> bool:
+    """Does a text state all of what is denied? Near a word that turns a sense nothing is beyond
+    doubt, unless that word is denied itself."""
     clauses = [(words, stems(" ".join(words), language)) for words in _clauses(stated)]
     plain = [(words, known) for words, known in clauses if not _DENIES.intersection(words)]
     for about in denials:
@@ -180,11 +183,7 @@ def _against(
         shared = sum(
             any(_alike(one, other) for _, known in bearing for other in known) for one in about
         )
-        if (
-            (shared == len(about) and about & turned)
-            if turning
-            else (shared == len(about) or (not whole and shared * 2 >= len(about)))
-        ):
+        if shared == len(about) and (not turning or about & turned):
             return True
     return False
 

@@ -58,7 +58,8 @@ SYNTHESIZE: Final = (
     f"{DESCRIBE}\n\n{_SEES} The text at the end is a debate about it. Choose keep when it stands; "
     f"reframe when it should say less, more "
     "or otherwise: `title` and `text` replace it and rest on the notes alone; flag when only a "
-    "person can decide: `question` says what to decide, in one sentence, and `flag` what kind of "
+    "person can decide: `question` says what to decide, in one sentence, and `flag` (which else "
+    "says nothing) what kind of "
     "question it is."
 )
 

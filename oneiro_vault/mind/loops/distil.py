@@ -39,15 +39,19 @@ from oneiro_vault.mind.blocks import (
 from oneiro_vault.mind.loops import own_words, stale
 from oneiro_vault.mind.support import unfounded
 
-POLICY: Final = 1
+POLICY: Final = 2
 SIBLINGS: Final = 5
 CONFIRMING: Final = 4
 """Conversations that are named in the lineage of a block whose words came from outside."""
 GRADE: Final = (
-    "Is this piece of knowledge orientation grade? It is when a model that begins a conversation "
-    "without it would misunderstand people, plans or decisions for a long time to come, and could "
-    "not find that out again by itself. Most knowledge is not: it is found when it is looked for. "
-    "When in doubt answer false."
+    "Is this piece of knowledge orientation grade? It is where it says of the person who is "
+    "remembered here, or of those they live with or care for, who they are and what they are "
+    "called, what they do and where, where they live (also from when on), who belongs to them, "
+    "what their health forbids or needs (allergies, illnesses, medicines), or what they always or "
+    "never want: how answers are written, and rules of their home, team or work that bear on most "
+    "of what they ask. A change of one of these is, too. Whatever is found when it is looked for "
+    "is not: one date, errand, price, piece of work or step of it, what happened once, what others "
+    "far from the person do. When in doubt answer false."
 )
 PLACE: Final = (
     f"{DESCRIBE}\n\nThe first note is knowledge that may belong into the orientation; then come "

@@ -31,7 +31,7 @@ from oneiro_vault.mind.support import capitalised, strange_names
 
 LOOP: Final = "encode"
 KIND: Final = "encode.place"
-POLICY: Final = 2
+POLICY: Final = 3
 LONGEST: Final = 1000
 """Characters of one fact."""
 KEPT: Final = 0.8
@@ -61,15 +61,19 @@ INSTRUCTION: Final = (
     "already.\nlink: one of them (`existing`) makes the same claim in other words, and the "
     "capture is one more source for it.\nrevise: the fact adds a detail to one of them "
     "(`existing`); `text` is then the whole new wording, which keeps everything the existing one "
-    "says.\ncontradict: the fact and one of them (`existing`) cannot both be true of the same "
-    "time, and nothing shown says which of them holds: both stay, and a person is asked.\n"
-    "supersede: one of them (`existing`) is no longer true, or never was, because of this fact; "
-    "`flavour` is `progression` when it was true until now and `correction` when it was wrong, "
-    "and `also` names others that say what the existing one says and so end with it.\nLink, "
-    "revise, contradict and supersede need both: you can state in one sentence what the two have "
-    "in common, and the existing one is not more general than the fact. A rule and one case of "
-    "it, a cause and its effect, two dates, two people: create. Name in `reason` what they have "
-    "in common."
+    "says.\nsupersede: one of them (`existing`) is no longer true, or never was, because of this "
+    "fact: another value of the same thing (a date that was moved, a price, a place, an amount, a "
+    "wish, who does something), also from a later day on, which is then given. `flavour` is "
+    "`progression` when it was true until now and `correction` when it was wrong; `also` names "
+    "others that say what the existing one says and so end with it; where the existing one says "
+    "more than what has changed, `text` is the fact together with all of it that still holds.\n"
+    "contradict: the fact and one of them (`existing`) cannot both be true, the thing is none "
+    "that changes with time (where somebody was born, what happened, how long it lasted) or both "
+    "speak of the same time, and nothing says which of them is right: both stay, and a person is "
+    "asked.\nLink, revise, contradict and supersede need both: you can state in one sentence what "
+    "the two have in common, and the existing one is not more general than the fact. A rule and "
+    "one case of it, a cause and its effect, two appointments, two people: create. Name in "
+    "`reason` what they have in common."
 )
 
 
@@ -420,16 +424,36 @@ def _superseding(
     ]
     (new,) = create.edits
     assert isinstance(new, New)
-    given = {**new.meta, "supersedes": [one.id for one in gone]}
+    given, told = {**new.meta, "supersedes": [one.id for one in gone]}, new.body
+    if _holds_on(unit, existing, place.text or ""):
+        whole = unit.model_copy(update={"content": place.text})
+        given["trust"] = weakest([new.meta["trust"], existing.memory.trust])
+        told = body(whole, given["trust"], create.judge)
     known = [one.memory.importance for one in gone if one.memory.importance is not None]
     if known:
         given["importance"] = max(*known, given.get("importance", 0.0))
     reason = f"{place.flavour}: {place.reason}" if place.flavour else place.reason
     edits: tuple[New | Set, ...] = (
-        New(given, new.body, new.key),
+        New(given, told, new.key),
         *(_ending(one, capture, unit, snapshot.now) for one in gone),
     )
     return _instead_of(create, "supersede", gone, edits, reason)
+
+
+def _holds_on(unit: Unit, existing: Note, text: str) -> bool:
+    """Is a text the fact together with what still holds of what it replaces, and nothing else?"""
+    old = f"{existing.memory.title}\n{prose(existing.memory.body)}"
+    ground = f"{unit.content}\n{old}"
+    return (
+        bool(text.strip())
+        and claims.share(unit.content, text) >= KEPT
+        and claims.numbers(unit.content) <= claims.numbers(text) <= claims.numbers(ground)
+        and all(claims.share(one, ground) >= KEPT for one in claims.split_sentences(text))
+        and not strange_names(text, ground)
+        and not LINKS.search(text)
+        and not polarity.contrary(text, unit.content)
+        and len(text) <= len(old) + LONGEST
+    )
 
 
 def stronger(existing: Note, capture: Note) -> bool:

@@ -161,7 +161,7 @@ def question(block: Note, ground: Sequence[Note], snapshot: Snapshot) -> Questio
     """Does it still hold?"""
     shown = (
         block.shown((ROLE, "the orientation block")),
-        *(note.shown((ROLE, "what holds now")) for note in ground),
+        *(note.shown((ROLE, "what holds now"), *note.circumstances()) for note in ground),
     )
     text = INSTRUCTION.format(limit=snapshot.settings["distil.characters"])
     return Question("distil.stale", text, Stale, shown, policy=POLICY, stage="distil")

@@ -198,7 +198,7 @@ def question(topic: str, group: Sequence[Note]) -> Question:
         KIND,
         INSTRUCTION,
         Insight,
-        tuple(note.shown() for note in group),
+        tuple(note.shown(*note.circumstances()) for note in group),
         given=f"topic: {topic}",
         policy=POLICY,
         stage=KIND,

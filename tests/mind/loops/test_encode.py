@@ -599,6 +599,44 @@ def test_whatever_is_near_is_shown_and_what_its_quotation_names_behind_it() -> N
     assert shown == (*(one.id for one in many[:16]), named.id)
 
 
+def test_what_was_filed_under_the_same_tag_is_shown_though_it_has_no_word_in_common() -> None:
+    other = note("n", "Der User isst kein Fleisch.", tags=("diet",), trust="external")
+    many = [note(letter, f"{letter} is an isle.", trust="external") for letter in "abdefghjkmpq"]
+    judge = answers([MOVED | {"content": "Corin eats fish again.", "tags": ["#Diet"], "about": []}])
+    taken = capture(body="User: Corin eats fish again.")
+    drive(judge, snap(taken, *many, other, near=tuple(one.id for one in many)))
+    assert next(one.ids for one in judge.asked if one.kind == resolve.KIND)[-1] == other.id
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        (
+            "The ferry over to Tasmania is booked for 9 May, with the dog.",
+            "The ferry over to Tasmania is booked for 9 May, with the dog.",
+        ),
+        ("The ferry is booked for 9 May, and the dragon too.", "The ferry is booked for 9 May."),
+        ("The ferry is not booked for 9 May.", "The ferry is booked for 9 May."),
+        ("The ferry is booked for 9 May or 7 May.", "The ferry is booked for 9 May."),
+        ("", "The ferry is booked for 9 May."),
+    ],
+)
+def test_what_replaces_a_memory_keeps_what_still_holds_of_it(text: str, body: str) -> None:
+    old = note(
+        "k",
+        "The ferry over to Tasmania is booked for 2 May, with the dog.",
+        trust="external",
+        created="2026-01-01T00:00:00+00:00",
+    )
+    new = MOVED | {"content": "The ferry is booked for 9 May.", "about": []}
+    judge = answers([new], lambda question: replacing(question) | {"text": text or None})
+    said = capture(body="User: The ferry is booked for 9 May.")
+    moved, *_ = drive(judge, snap(said, old, near=(old.id,)))
+    assert moved.op == "supersede"
+    (made,) = [edit for edit in moved.edits if isinstance(edit, New)]
+    assert made.body.strip() == body
+
+
 @pytest.mark.parametrize("place", [0, -1])
 def test_who_takes_what_stands_first_or_last_replaces_nothing(place: int) -> None:
     judge = answers(
