@@ -5,7 +5,7 @@ denied, or say of one person what was said of another; and what it cites must st
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -30,6 +30,7 @@ _MOST: Final = 4
 _AROUND: Final = 1
 """Sentences before and after the cited ones that explain them: what "it" and "she" are."""
 _ENGLISH: Final = "en"
+_NUMBERED: Final = re.compile(r"(?<!\w)(?=[^\W\d_])[^\Wa-z][\w-]* \d+\b(?![-.,:]\d)")
 _ELLIPSIS: Final = re.compile(r"\s*(?:\[?(?:…|\.\.\.)\]?)\s*")
 _SELF: Final = re.compile(
     r"\b(?:i|i['’](?:m|ve|ll|d)|me|my|mine|we|we['’](?:re|ve|ll|d)|us|our|ours|ich|mir|mich|"
@@ -70,7 +71,7 @@ class Cited:
         )
 
 
-def cited(unit: Unit, memory: Memory, known: Collection[str] = ()) -> Cited:
+def cited(unit: Unit, memory: Memory, known: frozenset[str] = frozenset()) -> Cited:
     """Where a capture says what a fact says. `known`: words (folded) that name people and things
     the vault knows: whoever cites may use a name that the capture does not."""
     body = memory.body
@@ -113,7 +114,7 @@ def cited(unit: Unit, memory: Memory, known: Collection[str] = ()) -> Cited:
     return Cited(tuple(own if alone else found), problem)
 
 
-def _says(fact: str, own: str, memory: Memory, known: Collection[str]) -> bool:
+def _says(fact: str, own: str, memory: Memory, known: frozenset[str]) -> bool:
     """Do a speaker's own words say a fact without the others that it cites?"""
     language = _language(fact) or _language(own) or _ENGLISH
     mine = polarity.stems(fact, language)
@@ -124,6 +125,11 @@ def _says(fact: str, own: str, memory: Memory, known: Collection[str]) -> bool:
         and all(fold(one) in known for one in strange_names(fact, f"{own}\nUser Assistant"))
         and not polarity.contrary(fact, own)
     )
+
+
+def numbered(text: str) -> set[str]:
+    """The names with a number in a text, folded: "PO 2291"."""
+    return {fold(found[0]) for found in _NUMBERED.finditer(text)}
 
 
 def _find(quote: str, body: str) -> list[tuple[int, int]]:
@@ -169,7 +175,7 @@ def _problem(
     around: str,
     after: str,
     spans: Sequence[turns.Span],
-    known: Collection[str],
+    known: frozenset[str],
 ) -> str:
     """`ground`: the cited sentences, `around`: with their neighbours, `after`: with the next ones,
     which may answer them."""
@@ -178,7 +184,11 @@ def _problem(
         bool(unit.quote.strip()),
         f"{memory.title}\n{memory.project}\n{memory.body}",
     )
-    strange = unsaid(fact, everything, memory.created)
+    strange = [
+        one
+        for one in unsaid(fact, everything, memory.created)
+        if not (quoted and any(name.endswith(f" {one}") for name in known & numbered(fact)))
+    ]
     if strange and not (quoted and len(strange) <= in_words(ground)):
         return f"the capture has no {', '.join(strange[:3])}"
     language, spoken = _language(fact), _language(ground) or _language(memory.body)

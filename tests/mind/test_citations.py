@@ -31,7 +31,8 @@ CAPTURE = Note(MEMORY, "0" * 64)
 
 
 def problem(content: str, quote: str = "", body: str = BODY, known: tuple[str, ...] = ()) -> str:
-    return cited(Unit(content=content, quote=quote), replace(MEMORY, body=body), known).problem
+    memory = replace(MEMORY, body=body)
+    return cited(Unit(content=content, quote=quote), memory, frozenset(known)).problem
 
 
 @pytest.mark.parametrize(
@@ -136,6 +137,13 @@ def test_what_the_person_says_needs_nobody_who_is_quoted_beside(content: str, tr
 )
 def test_a_denial_of_its_own_beside_what_is_said_is_no_contrary(content: str, quote: str) -> None:
     assert problem(content, quote, body=f"User: {quote.replace(' … ', '. ')}") == ""
+
+
+def test_a_number_that_is_part_of_a_known_name_may_be_said() -> None:
+    said, quote = "The Halden 440 saw went to somebody else.", "saw went to somebody else"
+    assert "440" in problem(said, quote, body=f"User: {quote}")
+    assert "440" in problem(said, quote, body=f"User: {quote}", known=("halden", "otley 440"))
+    assert problem(said, quote, body=f"User: {quote}", known=("halden", "halden 440")) == ""
 
 
 def test_it_is_as_weak_as_the_weakest_of_them() -> None:

@@ -337,7 +337,9 @@ def pieces(text: str, longest: int, cuts: Sequence[re.Pattern[str]] = _CUTS) -> 
     return found + pieces(text[start:end], longest, cuts[1:])
 
 
-def read(filing: Filing, verdicts: Mapping[str, Verdict], known: Collection[str] = ()) -> None:
+def read(
+    filing: Filing, verdicts: Mapping[str, Verdict], known: frozenset[str] = frozenset()
+) -> None:
     """Take the facts out of the answers about a capture's parts. `known`: as for
     `citations.cited`."""
     memory = filing.capture.memory
@@ -373,7 +375,7 @@ def read(filing: Filing, verdicts: Mapping[str, Verdict], known: Collection[str]
     filing.order = list(filing.units)
 
 
-def _outcome(capture: Note, given: str, known: Collection[str]) -> str:
+def _outcome(capture: Note, given: str, known: frozenset[str]) -> str:
     """How it ended, if the capture says so in words that are not from outside."""
     words = resolve.line(given)[:OUTCOME] if given.strip() else ""
     if not words:
@@ -506,7 +508,7 @@ def _keys(about: Collection[str], tags: Collection[str]) -> set[str]:
 
 def named(snapshot: Snapshot, captures: Sequence[Note]) -> frozenset[str]:
     """Words (folded) that name people and things in what is known, or in the person's own words in
-    one of these captures."""
+    one of these captures, and such names with their numbers."""
     texts = [
         f"{note.memory.title}\n{note.memory.body}\n{' '.join(note.memory.about)}"
         for note in snapshot.of("semantic")
@@ -518,7 +520,8 @@ def named(snapshot: Snapshot, captures: Sequence[Note]) -> frozenset[str]:
             for one in turns.spans(body)
             if one.own and one.speaker == turns.USER
         ]
-    return frozenset(fold(word) for text in texts for word in capitalised(text))
+    words = {fold(word) for text in texts for word in capitalised(text)}
+    return frozenset(words.union(*map(citations.numbered, texts)))
 
 
 def candidates(

@@ -36,6 +36,9 @@ LONGEST: Final = 1000
 """Characters of one fact."""
 KEPT: Final = 0.8
 """Share of a memory's words that a revision must keep."""
+SAID: Final = 0.7
+"""Share of the words of a sentence that a fact and what it replaces must have, for the sentence to
+say no more than the two."""
 STRANGERS: Final = 4
 """Memories shown beside, that have nothing to do with a fact, where an answer is asked for once
 more."""
@@ -66,7 +69,8 @@ INSTRUCTION: Final = (
     "wish, who does something), also from a later day on, which is then given. `flavour` is "
     "`progression` when it was true until now and `correction` when it was wrong; `also` names "
     "others that say what the existing one says and so end with it; where the existing one says "
-    "more than what has changed, `text` is the fact together with all of it that still holds.\n"
+    "more than what has changed, `text` is the fact together with all of it that still holds, "
+    "without the old value.\n"
     "contradict: the fact and one of them (`existing`) cannot both be true, the thing is none "
     "that changes with time (where somebody was born, what happened, how long it lasted) or both "
     "speak of the same time, and nothing says which of them is right: both stay, and a person is "
@@ -448,7 +452,7 @@ def _holds_on(unit: Unit, existing: Note, text: str) -> bool:
         bool(text.strip())
         and claims.share(unit.content, text) >= KEPT
         and claims.numbers(unit.content) <= claims.numbers(text) <= claims.numbers(ground)
-        and all(claims.share(one, ground) >= KEPT for one in claims.split_sentences(text))
+        and all(claims.share(one, ground) >= SAID for one in claims.split_sentences(text))
         and not strange_names(text, ground)
         and not LINKS.search(text)
         and not polarity.contrary(text, unit.content)
