@@ -108,25 +108,16 @@ def related(texts: Sequence[str]) -> list[tuple[list[Name], list[Tie]]]:
 
 
 def _looked_at(texts: Sequence[str]) -> Iterator[tuple[int, int, str, Array]]:
-    """(number of its text, place in it, words, states) of each piece of texts."""
-    pieces = [(number, *one) for number, text in enumerate(texts) for one in _pieces(text)]
+    """(number of its text, place in it, words, states) of each sentence of texts. Names are learned
+    of single lines: among other sentences, and in small letters in German above all, they are
+    missed."""
+    pieces = [
+        (number, start, text[start:end])
+        for number, text in enumerate(texts)
+        for start, end in sentence_spans(text)
+    ]
     for one, states in zip(pieces, _states([piece for *_, piece in pieces]), strict=True):
         yield (*one, states)
-
-
-def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    """Sentences that are close together, as many as fit: (place, words)."""
-    start = end = count = 0
-    for begins, stops in sentence_spans(text):
-        size = len(words(text[begins:stops]))
-        if count and (count + size > WORDS or "\n" in text[end:begins]):
-            yield start, text[start:end]
-            count = 0
-        if not count:
-            start = begins
-        end, count = stops, count + size
-    if count:
-        yield start, text[start:end]
 
 
 def _states(pieces: Sequence[str]) -> Sequence[Array]:

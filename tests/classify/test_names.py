@@ -51,6 +51,12 @@ def test_a_text_of_any_length_is_read_to_its_end() -> None:
     assert find(["", " \n", "…", "\x00"]) == [[], [], [], []]
 
 
+def test_what_stands_around_a_sentence_changes_none_of_its_names() -> None:
+    around = "passt so, aber kürzer bitte. {} und was zieh ich zur taufe an?"
+    for line in ("frag die gerti ob sie zeit hat.", "der kilian zieht im mai nach graz."):
+        assert said(around.format(line)) == said(line) != []
+
+
 def test_a_name_of_several_words_is_one() -> None:
     labels = ["O", "B-person", "I-person", "B-person", "I-place", "O", "I-work"]
     assert list(names.runs(labels)) == [(1, 2), (3, 3), (4, 4), (6, 6)]
