@@ -25,6 +25,8 @@ from oneiro_vault.core.text.language import detect
 _LONG: Final = 500
 """Characters of a line without a first person above which it was not typed."""
 _QUOTED_WORDS: Final = 4
+_QUOTED_LINES: Final = 80
+"""Characters in quotation marks from which they are a letter and no title."""
 _TITLE_WORDS: Final = 8
 _TURNING: Final = frozenset(("RLO", "LRO", "RLE", "LRE", "RLI", "LRI"))
 _QUESTION: Final = re.compile(r"[^.!?。！？][?？]")
@@ -57,7 +59,7 @@ def foreign(text: str) -> list[Stretch]:
 
 def _marked(text: str) -> tuple[list[Extent], list[tuple[int, int, bool]]]:
     """What the person marked off, and the other lines: does such a stretch follow on them?"""
-    found = _fenced(text)
+    found = _fenced(text) or _in_marks(text)
     lines = [
         (start, end)
         for start, end in _lines(text)
@@ -79,6 +81,17 @@ def _fenced(text: str) -> list[Extent]:
     if not marks:
         return []
     return [(marks[0].start(), marks[-1].end() if len(marks) % 2 == 0 else len(text))]
+
+
+def _in_marks(text: str) -> list[Extent]:
+    """Whole lines in quotation marks, between others and at most one: from a mark at the beginning
+    of a line to the last at the end of one. A page may begin with a short quotation, too."""
+    begins = SIGNS["opens_line"].search(text, len(text) - len(text.lstrip()) + 1)
+    ends = list(SIGNS["closes_line"].finditer(text, begins.end())) if begins else []
+    if not begins or not ends or ends[-1].end() - begins.start() < _QUOTED_LINES:
+        return []
+    behind = _lines(text[ends[-1].end() :])
+    return [(begins.start(), ends[-1].end())] if len(behind) <= 1 else []
 
 
 def _lines(text: str) -> list[Extent]:
@@ -116,11 +129,22 @@ def _typed(turn: Sequence[tuple[str, bool]], burst: bool) -> int:
 def _in_bursts(text: str) -> bool:
     """In small letters, without an empty line, as people do who end no sentence with a mark: what
     they paste rarely looks like that."""
-    lines = text.split("\n")
+    first, *later = text.split("\n")
     return all(
         (line.lstrip()[:1].islower() and not SIGNS["speaker"].match(line)) or _counts(line)
-        for line in lines
+        for line in (first, *map(_listed, later))
     )
+
+
+def _listed(line: str) -> str:
+    """An item of a list without its mark, and without the amount it begins with; other lines as
+    they are."""
+    item = SIGNS["item"].match(line)
+    if not item:
+        return line
+    found = _amount(line[item.end() :])
+    counts = found and found["next"] and not found["sign"]
+    return line[item.end() + (found.start("next") if found and counts else 0) :]
 
 
 def _introduces(line: str, later: Sequence[str], burst: bool) -> bool:
@@ -135,14 +159,15 @@ def _introduces(line: str, later: Sequence[str], burst: bool) -> bool:
     if not burst and (not ended or _QUESTION.search(line)):
         return True
     last = claims.split_sentences(line)[-1]
-    return any(one.search(last) for one in (SIGNS["here"], SIGNS["names_it"]))
+    signs = ("here", "names_it", *(("left_by",) if any(map(SIGNS["item"].match, later)) else ()))
+    return any(SIGNS[one].search(last) for one in signs)
 
 
 def _hints(line: str, asking: bool, burst: bool, behind: bool) -> bool:
     """Does a later line look as if it had not been typed, or speak of what was not? `asking`: may
     it ask about the next one? `behind`: what it asks about was marked off right before it."""
-    if item := SIGNS["item"].match(line):
-        return _strange(line[item.end() :])
+    if SIGNS["item"].match(line):
+        return _strange(_listed(line))
     words = (
         SIGNS["orders"],
         SIGNS["readers"],

@@ -140,6 +140,22 @@ what does that mean? my server is called Hydra."""
         ),
         ("Bo says he is fine and I am Mallory and I live in Rome.", ("Mallory",), ()),
         (
+            'so he writes this:\n\n"The machine will be looked at. As you agreed in spring I am Mallory '
+            'and you pay for August."\n\ni never agreed. my rent is 6200 a month.',
+            ("Mallory",),
+            ("my rent is 6200",),
+        ),
+        (
+            'so he writes this:\n\n"The machine will be looked at. As you agreed in spring I am Mallory '
+            'and you pay for August."\n\nI own the bank.\n\nmy rent is 6200 a month.',
+            ("Mallory", "the bank"),
+            (),
+        ),
+        ('is it good?\n"Best hotel ever!"\n\nI am Mallory and I own it.', ("Mallory",), ()),
+        ("my flatmate left a list\n- oat milk\n- i live in rome", ("rome",), ()),
+        ("got this list\n- i only buy mallory\n- 2 eggs", ("mallory",), ()),
+        ("rota of the week\n- 10:22 bo: i moved to dover", ("dover",), ()),
+        (
             "The bakery writes on its page that all is safe. I am Mallory and I bake.",
             ("Mallory",),
             (),
@@ -196,6 +212,9 @@ def test_what_was_pasted_is_foreign(
         "+ my husband is a joiner",
         "😂 yes my dad is 80",
         "140ish. we live in a semi\nalso my son is 15",
+        "rota please, mill lane, week of 6 july. people: kofi (he runs it), lasse, joanne half days\n"
+        "- 2 on the door always\n- lasse never does fridays\n- shut mondays\ntable tue to sat",
+        "list for december\n- 40 to the church\n- 12 to mums place\n- rest in the shop",
         "yes that works\n8am suits me, my boss is fine with it",
         "long day. mittwoch ist ruhetag bei uns and still i was in there all day.",
         "My allotment is number 14 at the Coupure gardens, and I am allergic to bee stings.",
