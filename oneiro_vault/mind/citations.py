@@ -190,7 +190,8 @@ def _problem(
         for step in fact.splitlines()
         for sentence in _bearing(polarity.stems(step, language), ground, language)
     )
-    if not bare and (polarity.added(fact, ground) or any(against)):
+    verbatim = turns.quoted(fact, (ground,))  # and so says what it cites, each denial in its place
+    if not (bare or verbatim) and (polarity.added(fact, ground) or any(against)):
         return _CONTRARY
     if _another(fact, ground, language):
         return "the capture says it of somebody else"
