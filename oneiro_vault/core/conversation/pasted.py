@@ -75,13 +75,19 @@ def _behind_output(text: str, start: int) -> Extent | None:
     *before, last = [one.span() for one in _PARAGRAPH.finditer(text, start)] or [(0, 0)]
     said = text[slice(*last)]
     lines = said.splitlines()
-    plain = not any(_strange(line) or SIGNS["printed"].search(line) for line in lines)
+    plain = not any(map(_printed, lines))
     tells = any(SIGNS[one].search(said) for one in ("orders", "markup", "salutation"))
-    tells |= any(SIGNS[one].match(said) for one in ("greeting", "back", "item", "quoted_line"))
+    tells |= any(SIGNS[one].match(said) for one in ("greeting", "item", "quoted_line"))
     if not before or not plain or tells or len(said) > _LONG or len(lines) > _FEW_LINES:
         return None
-    printed = text[slice(*before[-1])].splitlines()
-    return last if any(SIGNS["printed"].search(line) for line in printed) else None
+    nearest = text[slice(*before[-1])].splitlines()
+    output = text[before[0][0] : before[-1][1]].splitlines()
+    printed = any(SIGNS["printed"].search(line) for line in output)
+    return last if printed and any(_printed(line) for line in nearest) else None
+
+
+def _printed(line: str) -> bool:
+    return bool(_strange(line) or SIGNS["printed"].search(line))
 
 
 def _without_commands(text: str) -> str:
