@@ -247,6 +247,7 @@ def procedures(stretches: Sequence[str], day: date | None) -> list[str]:
         for stretch in stretches
         for one in _GAP.split(turns.without_speaker(stretch))
         if len((paragraph := one.strip()).split()) > FEWEST
+        and not paragraph.endswith(":")  # of what stood below, nothing is theirs
         and len(paragraph) <= LONGEST_PROCEDURE
         and not (day and relative_dates.find(paragraph, day))
     ]

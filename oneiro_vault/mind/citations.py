@@ -220,7 +220,8 @@ def _problem(
     against = (  # of a procedure each step by itself
         polarity.contrary(step, ground) for step in fact.splitlines()
     )
-    if not bare and (polarity.added(fact, ground) or any(against)):
+    verbatim = turns.quoted(fact, (ground,))  # and so says what it cites, each denial in its place
+    if not (bare or verbatim) and (polarity.added(fact, ground) or any(against)):
         return _CONTRARY
     if _another(fact, ground, language):
         return "the capture says it of somebody else"

@@ -368,6 +368,7 @@ def test_how_something_is_always_done_is_one_procedure_in_its_steps(
         "Morgen bringe ich das Papier weg, kaufe Farbe und streiche dann die Tür.",
         "Hier j'ai coupé le compresseur, vidé la poubelle et mis l'alarme.",
         "How we deploy:\n\n> pull main, run the migrations, restart the workers, watch the errors",
+        "meeting notes, turn them into tickets:\n\n> when we deploy, tag it, push it, wait",
         "From the wiki:\n\n```\nWhen we deploy: pull main, run the migrations, restart.\n```",
     ],
 )

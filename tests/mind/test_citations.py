@@ -60,6 +60,17 @@ def test_what_it_says_in_whatever_words(content: str, quote: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        "sort it by day pls, not hour. bo is our sre, he'll do the rest. ops wants 24 hours of logs",
+        "we ship on tuesdays, never on fridays. ops ships on fridays. qa has no say in it",
+    ],
+)
+def test_no_words_say_the_contrary_of_themselves(said: str) -> None:
+    assert problem(said, said, body=f"User: {said}\n\nAssistant: Noted.") == ""
+
+
+@pytest.mark.parametrize(
     ("content", "quote", "why"),
     [
         ("The user lives in Graz.", "I live in Linz with my husband", "cites words"),

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from oneiro_vault.core.conversation import tagging
 from oneiro_vault.core.conversation.tagging import ENGLISH, SIGNS, Extent, tells_reader
 from oneiro_vault.core.text import claims
-from oneiro_vault.core.text.language import detect
+from oneiro_vault.core.text.language import STOP_WORDS, detect
 
 _LONG: Final = 500
 """Characters of a line without a first person above which it was not typed."""
@@ -29,6 +29,10 @@ _QUOTED_LINES: Final = 80
 """Characters in quotation marks from which they are a letter and no title."""
 _TITLE_WORDS: Final = 8
 _TURNING: Final = frozenset(("RLO", "LRO", "RLE", "LRE", "RLI", "LRI"))
+_SWITCHES: Final = frozenset(("up", "down", "on", "off", "out"))
+"""Words that commands have, too."""
+_FEW_LINES: Final = 4
+_PARAGRAPH: Final = re.compile(r"\S.*(?:\n[ \t]*\S.*)*")
 _QUESTION: Final = re.compile(r"[^.!?。！？][?？]")
 
 
@@ -43,18 +47,62 @@ class Stretch(NamedTuple):
 def foreign(text: str) -> list[Stretch]:
     """Every stretch that is not the person's own, or may not be, in order and apart from each
     other."""
+    text = _without_commands(text)
     found, lines = _marked(text)
     turn = [(text[start:end], marks) for start, end, marks in lines]
     own = _typed(turn, _in_bursts(text.strip()))
     extents = [(start, end) for start, end, _ in lines]
     stretches = [Stretch(*one) for one in found + extents[own:]]
     alone = len(extents) == 1 and not found
+    lists = bool(turn) and _lists(turn[0][0])
     for start, end in extents[:own]:
+        line = text[start:end]
+        item = lists and SIGNS["item"].match(line)
         stretches += [
             Stretch(start + a, start + b, doubted)
-            for a, b, doubted in _inline(text[start:end], alone)
+            for a, b, doubted in _inline(line, alone)
+            if not (item and doubted)
         ]
-    return _joined(stretches, text)
+    joined = _joined(stretches, text)
+    if own < len(extents) and (tail := _behind_output(text, extents[own][0])):
+        before = len(text[: tail[0]].rstrip())
+        joined[-1:] = [joined[-1]._replace(end=before), Stretch(*tail, doubted=True)]
+    return joined
+
+
+def _behind_output(text: str, start: int) -> Extent | None:
+    """The last paragraph, where it speaks in plain words behind what a program printed, from a
+    place on. Who pastes a trace says something about it; but a program prints what others wrote, so
+    it is only doubted."""
+    *before, last = [one.span() for one in _PARAGRAPH.finditer(text, start)] or [(0, 0)]
+    said = text[slice(*last)]
+    lines = said.splitlines()
+    plain = not any(map(_printed, lines))
+    tells = any(SIGNS[one].search(said) for one in ("orders", "markup", "salutation"))
+    tells |= any(SIGNS[one].match(said) for one in ("greeting", "item", "quoted_line"))
+    if not before or not plain or tells or len(said) > _LONG or len(lines) > _FEW_LINES:
+        return None
+    nearest = text[slice(*before[-1])].splitlines()
+    output = text[before[0][0] : before[-1][1]].splitlines()
+    printed = any(SIGNS["printed"].search(line) for line in output)
+    return last if printed and any(_printed(line) for line in nearest) else None
+
+
+def _printed(line: str) -> bool:
+    return bool(_strange(line) or SIGNS["printed"].search(line))
+
+
+def _without_commands(text: str) -> str:
+    """As long, with a word for each command, path or name of code that stands in somebody's
+    sentence between backticks: unlike a quotation, it states nothing."""
+    return SIGNS["code"].sub(lambda one: one[0] if _states(one[1]) else "x" * len(one[0]), text)
+
+
+def _states(code: str) -> bool:
+    """May it be a sentence? In a command hardly a word stands that only joins others."""
+    words = {word.lower() for word in claims.tokens(code)} - _SWITCHES
+    told = SIGNS["claims"].search(code) or SIGNS["orders"].search(code) or tells_reader(code)
+    return bool(told or not STOP_WORDS.isdisjoint(words) or re.match(r"\W*[A-Z]\w+ \w+ ", code))
 
 
 def _marked(text: str) -> tuple[list[Extent], list[tuple[int, int, bool]]]:
@@ -151,16 +199,20 @@ def _introduces(line: str, later: Sequence[str], burst: bool) -> bool:
     """Does a line speak of what comes after it? In an unknown language, in doubt yes."""
     plain = line.rstrip(" *_👇↓")
     if plain.endswith((":", "：")):
-        before, listed = plain[:-1], all(map(SIGNS["item"].match, later))
-        return not (
-            SIGNS["of_oneself"].search(before) or (listed and SIGNS["listed"].search(before))
-        )
+        listed = all(map(SIGNS["item"].match, later)) and _lists(line)
+        return not (listed or SIGNS["of_oneself"].search(plain[:-1]))
     ended = SIGNS["known"].search(line) and SIGNS["sentence_end"].search(line)
     if not burst and (not ended or _QUESTION.search(line)):
         return True
     last = claims.split_sentences(line)[-1]
     signs = ("here", "names_it", *(("left_by",) if any(map(SIGNS["item"].match, later)) else ()))
     return any(SIGNS[one].search(last) for one in signs)
+
+
+def _lists(line: str) -> bool:
+    """Does it end in a colon behind which its writer lists things of their own?"""
+    head = line.rstrip(" *_👇↓")
+    return head.endswith((":", "：")) and bool(SIGNS["listed"].search(head[:-1]))
 
 
 def _hints(line: str, asking: bool, burst: bool, behind: bool) -> bool:

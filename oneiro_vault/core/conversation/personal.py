@@ -59,7 +59,7 @@ _ADDRESSED: Final = re.compile(
     r"\b(?:you|your|yours|yourself|u|du|dir|dich|dein\w*|euch|please|pls|bitte)\b", re.I
 )
 _MARKS: Final = str.maketrans("“”", "''")
-_QUOTED: Final = re.compile(r"- On \d{4}-\d\d-\d\d the person said: “[^“”]+”")
+_QUOTED: Final = re.compile(r"- On \d{4}-\d\d-\d\d(?: in [^“”\n]+)? the person said: “[^“”]+”")
 _PROFILED: Final = re.compile(
     r"- \d{4}-\d\d-\d\d: “[^“”]+” \(\[\[(?:[^\[\]|]+\|)?([0-9a-z]{12})\]\]\)"
 )
@@ -113,10 +113,11 @@ def described(text: str) -> str:
     return text
 
 
-def quoted(text: str, day: str) -> str:
-    """The line of a block that quotes what a person said on a day."""
-    words = " ".join(text.translate(_MARKS).split())
-    return f"- On {day} the person said: “{words}”"
+def quoted(text: str, day: str, project: str = "") -> str:
+    """The line of a block that quotes what a person said on a day, and in which project, where that
+    matters."""
+    words, where = (" ".join(one.translate(_MARKS).split()) for one in (text, project))
+    return f"- On {day} {f'in {where} ' if where else ''}the person said: “{words}”"
 
 
 def bare(text: str) -> str:

@@ -10,11 +10,13 @@ changes that 36 made-up people tell over months in their own words these shapes 
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import Final, NamedTuple
 
 from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.text import claims
 from oneiro_vault.core.text.language import detect
+from oneiro_vault.core.text.numbers import days
 from oneiro_vault.core.text.polarity import ordered, stems
 
 _END: Final = r"(?=$|[,;:.!?()–—](?!\d)| (?:but|because|since|so|and|aber|sondern|weil|denn|und)\b)"
@@ -45,7 +47,8 @@ _WENT: Final = tuple(
     re.compile(pattern, re.I)
     for pattern in (
         r"^(?P<subject>.+?) (?:(?:has|have|had|was|were|is|are|been|got|just|now) )*(?:moved|"
-        r"postponed|rescheduled|changed|shifted|pushed|brought forward)(?: back)? (?:to|until) "
+        r"postponed|rescheduled|changed|shifted|pushed|brought forward|upgraded|updated|bumped|"
+        r"downgraded|switched|migrated)(?: back)? (?:to|until) "
         r"(?P<value>.+)",
         r"^(?P<subject>.+?) (?:is|are|costs?|starts?|takes place) now (?P<value>.+)",
         r"^(?P<subject>.+?) now (?:is|costs?|starts?|takes place) (?P<value>.+)",
@@ -71,6 +74,8 @@ DAYS: Final = frozenset(
 """Days and months as they are named, folded."""
 
 
+_ANY_DAY: Final = date(2000, 1, 1)
+"""From which both of two dates without a year are seen."""
 _ROOT: Final = 5
 """Letters that two words of one root have in common at least."""
 
@@ -79,10 +84,11 @@ def corrects(new: str, old: str) -> bool:
     """Does the first sentence replace the second?"""
     new, old = (personal.bare(text).strip() for text in (new, old))
     new = _LEAD.sub("", new)
-    if _own(new) > _own(old) or len(claims.split_sentences(old)) != 1:
+    if len(claims.split_sentences(old)) != 1:
         return False
     pair = _Pair(new, old, detect(f"{new} {old}"))
-    if any(_went(pair, found) for pattern in _WENT if (found := pattern.search(new))):
+    went = (found for pattern in _WENT if (found := pattern.search(new)))
+    if any(_own(one["subject"]) <= _own(old) and _went(pair, one) for one in went):
         return True
     return _own(new) == _own(old) and any(
         _is_over(pair, found) for pattern in _OVER if (found := pattern.search(new))
@@ -158,9 +164,15 @@ def _by_kind(text: str) -> dict[str, set[str]]:
         {one for one in numbers if ":" in one},
         {one for one in numbers if one.count(".") == 2},
     )
+    named = {day.isoformat() for _, _, day in days(personal.bare(text), _ANY_DAY)}
     words = (word.removesuffix("s") for word in claims.content(personal.bare(text)))
-    days = {word for word in words if word in DAYS}
-    return {"hour": hours, "date": dates | added, "day": days, "number": numbers - hours - dates}
+    of_week = {word for word in words if word in DAYS}
+    return {
+        "hour": hours,
+        "date": dates | named | added,
+        "day": of_week,
+        "number": numbers - hours - dates,
+    }
 
 
 def _own(text: str) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Final
 
+from oneiro_vault.core.text.claims import sentence_spans
 from oneiro_vault.core.text.language import detect
 from oneiro_vault.core.text.query import fold
 
@@ -85,6 +86,7 @@ _HERE: Final = re.compile(r"\bhier\b")
 _FAR: Final = 300
 _SINCE: Final = re.compile(r"(?:since|seit|depuis|desde)\b", re.I)
 _FROM: Final = re.compile(r"(?:from|by|until|ab|bis)\b", re.I)
+_UP_TO: Final = re.compile(r"(?:to|till?|until)\b", re.I)
 _UNTIL: Final = re.compile(r"(?:until|bis)\b", re.I)
 _LEAD: Final = (
     r"\b(?:from|ab|starting|beginning|effective|as (?:of|from))(?: on)? "
@@ -116,6 +118,11 @@ _PATTERNS: Final = tuple(
             rf"rd|th|\.)(?={_AFTER})",
         ),
         (
+            "span",
+            r"(\d{1,2})(?:st|nd|rd|th|\.)?\s*(?:[-–—]|to|till?|until|through|bis(?: zum)?)\s*"
+            rf"(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? ({_MONTH})(?!,? \d{{4}})",
+        ),
+        (
             "dated",
             rf"(?:(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? ({_MONTH})|({_MONTH})\.? "
             rf"(\d{{1,2}})(?:st|nd|rd|th)?)(?!,? \d{{4}})(?![:.]\d)",
@@ -129,7 +136,9 @@ _PATTERNS: Final = tuple(
 )
 _PAST: Final = re.compile(
     r"\b(?:was|were|had|did|went|got|came|made|said|told|met|moved|started|began|bought|sold|"
-    r"signed|decided|left|finished|passed|failed|\w{3,}ed|war|waren|hatte|hatten|habe|haben|hat|"
+    r"signed|decided|left|finished|passed|failed|broke|ran|fell|saw|took|gave|lost|paid|spent|"
+    r"sent|built|wrote|spoke|flew|drove|ate|kept|held|won|brought|caught|felt|"
+    r"\w{3,}ed|war|waren|hatte|hatten|habe|haben|hat|"
     r"(?:bin|ist|sind)\b[^.!?]*\bge\w+(?:t|en)|wurde|kam|ging|ge\w+t)\b",
     re.I,
 )
@@ -138,6 +147,12 @@ _COMING: Final = re.compile(
     r"going to|gonna|'ll|wird|werde|werden|plan|due|by|until|bis|from|starting|ab)\b",
     re.I,
 )
+_PUT_OFF: Final = re.compile(
+    r"\b(?:mov|push|shift|delay|slip|postpon|reschedul)\w*(?: [\w.'-]+){0,4}? (?:to|till?|until)"
+    r"(?: the)?\s*$",
+    re.I,
+)
+"""Before the day that something is put off to, which is to come whenever that was done."""
 
 _HOUR: Final = r"(?:[ ,]+(?:(?:at|um) )?\d[\d.:]*(?: ?(?:uhr|am|pm|h)\b)?)?"
 _TO: Final = r"(?:[-–—]|to|till?|until|thru|through|bis(?: zum)?|hasta|au)"
@@ -172,7 +187,7 @@ def find(text: str, said: date) -> list[tuple[int, int, Days]]:
     for name, pattern in _PATTERNS:
         for match in pattern.finditer(folded):
             if all(match.end() <= start or match.start() >= end for start, end, _ in found):
-                days = _days(name, match, said, _its_own(match) or _direction(text))
+                days = _days(name, match, said, _its_own(match) or _direction(text, match.start()))
                 if days:
                     found.append((match.start(), match.end(), days))
     return sorted(found)
@@ -250,11 +265,16 @@ def _same_length(text: str) -> str:
     return "".join(one if len(one := fold(letter)) == 1 else letter.lower() for letter in text)
 
 
-def _direction(text: str) -> int:
-    return 1 if _COMING.search(text) else -1 if _PAST.search(text) else 1
+def _direction(text: str, at: int) -> int:
+    """Of the sentence around a place: what was before it says nothing of when."""
+    said = next((text[a:b] for a, b in sentence_spans(text) if a <= at < b), text)
+    return 1 if _COMING.search(said) else -1 if _PAST.search(said) else 1
 
 
 def _its_own(match: re.Match[str]) -> int:
+    leads = _UP_TO.match(match[0])
+    if _PUT_OFF.search(match.string[: match.start() + (leads.end() if leads else 0)]):
+        return 1
     return -1 if _SINCE.match(match[0]) else 1 if _FROM.match(match[0]) else 0
 
 
@@ -336,6 +356,16 @@ def _dated(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
     yield _single(min(every, key=lambda one: _far(one, said, direction, 1.5)))
 
 
+def _span(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
+    """Of one month; the last day decides which."""
+    first, last, month = int(match[1]), int(match[2]), _MONTHS[match[3].lower()]
+    if first < last:
+        years = (said.year - 1, said.year, said.year + 1)
+        ends = [date(year, month, last) for year in years]
+        end = min(ends, key=lambda one: _far(one, said, direction, 1.5))
+        yield end.replace(day=first), end
+
+
 def _far(day: date, said: date, direction: int, beside: float) -> float:
     distance = (day - said).days
     return abs(distance) * (1 if distance * direction >= 0 else beside)
@@ -388,6 +418,7 @@ _READ: Final = {
     "ahead": lambda match, said, _: _distance(match, said, 1),
     "unit": _unit,
     "numbered": _numbered,
+    "span": _span,
     "dated": _dated,
     "weekday": _weekday,
     "month": _named_month,

@@ -63,7 +63,7 @@ def kept(snapshot: Snapshot) -> list[Decision]:
             for block in (*mine, *asleep)
             if re.fullmatch(rf"{re.escape(title)}(?: \(\d+\))?", block.memory.title)
         ]
-        texts = _texts(facts[topic], int(snapshot.settings["distil.characters"]))
+        texts = _texts(topic, facts[topic], int(snapshot.settings["distil.characters"]))
         if decision := _decision(title, FIRST - 10 * number, there, texts):
             found.append(decision)
     return found
@@ -288,10 +288,13 @@ def _again(older: frozenset[str], newer: frozenset[str]) -> bool:
     return alike(older, newer) and older <= newer
 
 
-def _texts(facts: Sequence[Said], limit: int) -> list[tuple[str, list[Note]]]:
+def _texts(topic: str, facts: Sequence[Said], limit: int) -> list[tuple[str, list[Note]]]:
+    """What is wanted in one of several projects may not be wanted in the others."""
     found: list[tuple[str, list[Note]]] = []
+    projects = {note.memory.project for note, _ in facts} - {""}
     for note, said in reversed(facts):
-        line = personal.quoted(said, note.memory.created[:10])
+        where = note.memory.project if topic == "wishes" and len(projects) > 1 else ""
+        line = personal.quoted(said, note.memory.created[:10], where)
         if found and len(found[-1][0]) + 1 + len(line) <= limit:
             found[-1] = (f"{line}\n{found[-1][0]}", [note, *found[-1][1]])
         elif len(found) < MOST and len(line) <= limit:

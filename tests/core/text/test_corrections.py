@@ -27,6 +27,13 @@ from oneiro_vault.core.text.corrections import corrects
             "We deliver to Cafe Mokka on Tuesdays.",
         ),
         ("I use Postgres instead of MySQL for the shop.", "I use MySQL for the shop."),
+        (
+            "and the launch of the shop was moved to the 27th of may [2026-05-27], visa has to "
+            "approve us first",
+            "launch of the new shop is on 15 may [2026-05-15]",
+        ),
+        ("beta was moved to 21 october", "beta 2 is on 14 october"),
+        ("Staging got upgraded to Debian 12 last night.", "Staging is on Debian 11."),
         ("Der Termin wurde auf Freitag verschoben.", "Der Termin ist am Dienstag."),
         ("Ich wohne nicht mehr in Köln.", "Ich wohne in Köln."),
         (
@@ -71,6 +78,8 @@ def test_what_is_over_is_replaced(new: str, old: str) -> None:
         ("I prefer tea rather than coffee.", "I bought coffee yesterday."),
         ("Our flight moved to 9:40.", "Our flight to Oslo costs 140 euros."),
         ("My stand-up moved to 10:00.", "Kurt's stand-up is at 9:15."),
+        ("The launch was moved to 4 December at noon.", "The launch is on 4 December."),
+        ("we moved our launch to 4 december", "the launch of adyen is on 3 december"),
         ("The class moved to Thursdays.", "My son's class is on Tuesdays."),
         ("Deliveries to the mill moved to Thursdays.", "We deliver to Cafe Mokka on Tuesdays."),
         ("I work with Ana, not Bo.", "I work on Bo's garden."),

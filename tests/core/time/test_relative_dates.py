@@ -47,6 +47,21 @@ SAID = date(2026, 3, 5)
         ("I live in Graz.", "I live in Graz."),
         ("I start on Monday 16 March 2026.", "I start on Monday 16 March 2026."),
         ("I start on Monday 16 March.", "I start on Monday 16 March [2026-03-16]."),
+        (
+            "Launch was moved to 20 April. Freeze goes in on the 2nd.",
+            "Launch was moved to 20 April [2026-04-20]. Freeze goes in on the 2nd [2026-04-02].",
+        ),
+        ("We pushed the demo to the 3rd.", "We pushed the demo to the 3rd [2026-04-03]."),
+        ("I pushed it on the 3rd.", "I pushed it on the 3rd [2026-03-03]."),
+        ("The build broke on the 2nd.", "The build broke on the 2nd [2026-03-02]."),
+        (
+            "I'm away from 9 to 14 April.",
+            "I'm away from 9 to 14 April [2026-04-09 to 2026-04-14].",
+        ),
+        (
+            "Der Kurs war vom 3. bis 5. Februar.",
+            "Der Kurs war vom 3. bis 5. Februar [2026-02-03 to 2026-02-05].",
+        ),
     ],
 )
 def test_absolute_days_stand_beside_relative_ones(text: str, dated: str) -> None:

@@ -99,6 +99,27 @@ def _rows(facts: Sequence[Note], ids: Sequence[str], vectors: Vectors) -> tuple[
     return list(ids), vectors[[[note.id for note in facts].index(one) for one in ids]]
 
 
+def test_of_several_projects_a_wish_says_in_which_it_was_said() -> None:
+    one, other = (
+        remembered(ident, text, days=2, trust="said", project=project)
+        for ident, text, project in (
+            ("a", "Always run make lint before you commit.", "heron"),
+            ("b", "Never use emojis in your answers.", "magpie"),
+        )
+    )
+    for facts, where in (([one], [""]), ([one, other], ["heron", "magpie"])):
+        world = known(*facts)
+        night(world)
+        (body,) = bodies(world).values()
+        lines = [
+            personal.quoted(note.memory.body, note.memory.created[:10], project)
+            for note, project in zip(facts, where, strict=True)
+        ]
+        assert sorted(body.splitlines()) == sorted(lines)
+        assert personal.is_quoted(body)
+        assert ("in heron the person" in body) is (len(facts) > 1)
+
+
 def test_contested_ended_and_coming_facts_stay_out() -> None:
     for facts in (
         {"flags": ("contradiction",)},
