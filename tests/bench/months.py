@@ -29,6 +29,7 @@ from tests.month.life import Clock
 
 TOP: Final = 10
 FIRST_THINGS: Final = ("who", "home", "work", "people", "health", "wish")
+_USER: Final = re.compile(r"\b(?:user|nutzer)", re.IGNORECASE)
 _YEAR: Final = re.compile(r",? 20\d\d\b(?!-)")
 """Behind a day and a month: no month is far from when it was said."""
 FILES: Final = Path(__file__).parent.parent / "corpora" / "months"
@@ -102,9 +103,13 @@ def live(month: Labelled, judge: Judge | str | None = None, root: Path | None = 
 
 @contextmanager
 def lived(
-    month: Labelled, place: Path, judge: Judge | str | None = None
+    month: Labelled,
+    place: Path,
+    judge: Judge | str | None = None,
+    every: timedelta = timedelta(days=1),
 ) -> Iterator[tuple[App, dict[str, datetime]]]:
-    """A new vault with the month, and the night of what was replaced in it, by id."""
+    """A new vault with the month, a night `every` so often, and the night of what was replaced in
+    it, by id."""
     init_vault(place)
     named = {"dreams.judge": judge} if isinstance(judge, str) else {}
     clock = Clock(datetime.fromisoformat(month.conversations[0]["when"]).timestamp())
@@ -113,19 +118,21 @@ def lived(
     ) as app:
         if judge is not None and not isinstance(judge, str):
             app.house.dreams.judges = lambda _name: judge
-        yield app, nights(app, clock, month)
+        yield app, nights(app, clock, month, every)
 
 
-def nights(app: App, clock: Clock, month: Labelled) -> dict[str, datetime]:
-    """Capture day by day, dream after each; id -> night of what was replaced."""
+def nights(
+    app: App, clock: Clock, month: Labelled, every: timedelta = timedelta(days=1)
+) -> dict[str, datetime]:
+    """Capture what was said `every` so long, dream after each; id -> night of what was replaced."""
     retired: dict[str, datetime] = {}
     talks = [(datetime.fromisoformat(one["when"]), one) for one in month.conversations]
     last = datetime.fromisoformat(month.raw["today"]).replace(hour=3, tzinfo=talks[-1][0].tzinfo)
     night = talks[0][0].replace(hour=3, minute=0, second=0)
     while night <= last:
-        night += timedelta(days=1)
+        night += every
         for when, talk in talks:
-            if night - timedelta(days=1) <= when < night:
+            if night - every <= when < night:
                 clock.now = when.timestamp()
                 app.call("capture", entry(talk))
         clock.now = night.timestamp()
@@ -255,12 +262,15 @@ def _dated(version: Version, note: Note) -> bool:
 
 
 def _about(month: Labelled, fact: Fact, version: Version, note: Note) -> bool:
-    """Does a note name whom it is about, or say it in the person's own words, which name nobody
-    else?"""
+    """Does a note name whom it is about, the person as judges do, or say it in the person's own
+    words, which name nobody else?"""
     subject = [word for word in words(fact.subject) if len(word) > 2]
     own = fact.subject == month.person or not set(subject) & set(words(version.quote))
-    return bool(set(subject) & set(words(note.named))) or (
-        own and overlaps(note.text, version.quote)
+    told = fact.subject == month.person and _USER.search(note.text) is not None
+    return (
+        told
+        or bool(set(subject) & set(words(note.named)))
+        or (own and overlaps(note.text, version.quote))
     )
 
 
