@@ -30,6 +30,9 @@ _MOST: Final = 4
 _AROUND: Final = 1
 """Sentences before and after the cited ones that explain them: what "it" and "she" are."""
 _ENGLISH: Final = "en"
+_SHORT: Final = 3
+"""Letters in which a word is known in another form."""
+_NOBODY: Final = frozenset("user person speaker".split())
 _NUMBERED: Final = re.compile(r"(?<!\w)(?=[^\W\d_])[^\Wa-z][\w-]* \d+\b(?![-.,:]\d)")
 _ELLIPSIS: Final = re.compile(r"\s*(?:\[?(?:…|\.\.\.)\]?)\s*")
 _SELF: Final = re.compile(
@@ -208,7 +211,7 @@ def _problem(
     mine = polarity.stems(fact, language)
     shared = polarity.common(mine, polarity.stems(around, language))
     counted, there = figures(fact), figures(ground)
-    if mine and not shared and not counted & there:
+    if mine and not (shared or counted & there or (quoted and _begin_alike(mine, ground))):
         return "the capture does not say that"
     if (
         mine
@@ -228,6 +231,12 @@ def _problem(
     return ""
 
 
+def _begin_alike(mine: set[str], ground: str) -> bool:
+    """Does a word begin as one of those that are cited, as "vegetarian" does as "veggie"?"""
+    words = {fold(word)[:_SHORT] for word in re.findall(r"\w{4,}", ground)}
+    return any(len(one) > _SHORT and one[:_SHORT] in words for one in mine - _NOBODY)
+
+
 def _language(text: str) -> str:
     return detect(text) or (_ENGLISH if is_english(text) else "")
 
@@ -244,6 +253,9 @@ def _another(fact: str, ground: str, language: str) -> bool:
     if not _PERSON.match(fact.strip()):
         return False
     parts = _bearing(polarity.stems(fact, language), ground, language)
+    kin = [_OTHER.match(turns.without_speaker(part)) for part in parts]
+    if any(one and fold(one[1]) in fold(fact) for one in kin):
+        return False  # of whom both speak
     return bool(parts) and all(
         _OTHER.match(turns.without_speaker(part))
         and not _SELF.search(_OTHER.sub("", turns.without_speaker(part)))

@@ -150,6 +150,18 @@ def test_a_denial_of_its_own_beside_what_is_said_is_no_contrary(content: str, qu
     assert problem(content, quote, body=f"User: {quote.replace(' … ', '. ')}") == ""
 
 
+@pytest.mark.parametrize(
+    ("content", "quote"),
+    [
+        ("The user is a gardener.", "been gardening for a living"),
+        ("The user has a brother, Sol, who mends organs.", "My brother Sol mends organs."),
+        ("The user is a vegetarian.", "im veggie btw"),
+    ],
+)
+def test_other_forms_of_a_word_and_kin_of_whom_both_speak(content: str, quote: str) -> None:
+    assert problem(content, quote, body=f"User: {quote}") == ""
+
+
 def test_a_number_that_is_part_of_a_known_name_may_be_said() -> None:
     said, quote = "The Halden 440 saw went to somebody else.", "saw went to somebody else"
     assert "440" in problem(said, quote, body=f"User: {quote}")
