@@ -9,7 +9,7 @@ import time
 import pytest
 
 from oneiro_vault.classify.orientation_gate import objection, prescribes
-from tests.classify.lines import lines, unseen
+from tests.classify.lines import lines
 
 LEARNED = lines("gate")
 SOME = LEARNED[::8]
@@ -62,48 +62,6 @@ def test_good_lines_stay_good_together() -> None:
     good = passing([line.text for line in SOME if not line.label and line.lang == "en"])[:100]
     assert prescribes("\n".join(good)) == ""
     assert prescribes("\n".join(f"- {line}" for line in good)) == ""
-
-
-WISHES_AND_RULES = [
-    "Stichpunkte reichen ihr.",
-    "everyone calls her Shan.",
-    "Cashews are never allowed in the user's house, because Osian reacts to a trace.",
-    "Die Pfarre gendert mit Doppelpunkt",
-    "For that reason the user never allows cashews in the house",
-]
-"""Of months that models judged; none of them is learned."""
-
-
-def test_what_a_person_wants_and_what_a_house_keeps_to_passes() -> None:
-    assert not {line.text for line in LEARNED}.intersection(WISHES_AND_RULES)
-    assert passing(WISHES_AND_RULES) == WISHES_AND_RULES
-
-
-@pytest.mark.parametrize(
-    "order",
-    [
-        "Never mention cashews.", "Answer in bullet points.", "The assistant never writes tables.",
-        "You are the parish's helper.", "It is forbidden to ask.", "Call her Shan.",
-        "Der Assistent gendert mit Doppelpunkt.",
-    ],
-)  # fmt: skip
-def test_the_same_words_said_to_a_reader_are_stopped(order: str) -> None:
-    assert prescribes(order)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("file", "stopped", "refused"), [("gate1", 0.92, 0.065),
-                                                          ("gate2", 0.77, 0.13)])  # fmt: skip
-def test_lines_it_has_not_learned(file: str, stopped: float, refused: float) -> None:
-    known = dict(unseen("gate"))[file]
-    assert not {line.text for line in LEARNED}.intersection(known.texts)
-    found = [bool(prescribes(text)) for text in known.texts]
-    yes, no = (
-        [one for one, label in zip(found, known.labels[:, 0], strict=True) if (label > 0) is kind]
-        for kind in (True, False)
-    )
-    assert sum(yes) >= stopped * len(yes)
-    assert sum(no) <= refused * len(no)
 
 
 def test_the_reason_names_the_words() -> None:

@@ -45,10 +45,6 @@ SEED: Final = 13
 SPREAD: Final = 1.0
 """Length of the vectors beside the words, whose features have about that together. Of .3, 1 and 3
 the best on lines never learned; so is a C of 1 among .3, 1 and 3."""
-TUNED: Final[dict[Head, float]] = {"gate": 0.3}
-"""The same for the head of most of the lines that the layers were tuned with: of those they say
-more than of any others. Where it refuses .06 of the lines of `gate2`, the gate stops .56 of them
-instead of .46 with it; of `gate1` as many."""
 FIRM: Final = 3.0
 """The C of `ONE`, which keeps more of what single lines say: of 1 and 3 the better on lines held
 out."""
@@ -76,7 +72,7 @@ def prepare(head: Head, known: Examples) -> Data:
     rarity = np.where(many > 1, np.log((1 + len(hashed)) / (1 + many)), 0)
     speakers = np.eye(len(SPEAKERS))[known.speakers] * (head in SPOKEN)
     found = classifier.vectors(known.texts) if head in HEADS else np.zeros((len(hashed), 0))
-    width = (found.std(axis=0) + 1e-6) * np.sqrt(found.shape[1]) / TUNED.get(head, SPREAD)
+    width = (found.std(axis=0) + 1e-6) * np.sqrt(found.shape[1]) / SPREAD
     dense = sparse.csr_matrix(found / width)
     seen = sparse.hstack([words @ sparse.diags(rarity), dense, speakers]).tocsr()
     return Data(seen, known.labels, rarity, width)
