@@ -206,7 +206,7 @@ def _problem(
     bare = polarity.answers(after)
     if quoted and language and spoken and language != spoken:
         # told in another language than that of the words it cites: only its denials compare
-        return "" if bare or not polarity.added(fact, ground, most=0) else _CONTRARY
+        return "" if bare or not polarity.added(fact, ground) else _CONTRARY
     language = language or spoken or _ENGLISH
     mine = polarity.stems(fact, language)
     shared = polarity.common(mine, polarity.stems(around, language))
@@ -221,10 +221,10 @@ def _problem(
     ):
         return "the capture does not say that"
     against = (  # of a procedure each step by itself
-        polarity.contrary(step, ground) for step in fact.splitlines()
+        polarity.contrary(step, ground, clear=quoted) for step in fact.splitlines()
     )
     verbatim = turns.quoted(fact, (ground,))  # and so says what it cites, each denial in its place
-    if not (bare or verbatim) and (polarity.added(fact, ground) or any(against)):
+    if not (bare or verbatim) and (polarity.added(fact, ground, clear=quoted) or any(against)):
         return _CONTRARY
     if _another(fact, ground, language):
         return "the capture says it of somebody else"

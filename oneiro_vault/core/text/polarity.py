@@ -76,11 +76,9 @@ difference."""
 _FEW: Final = 6
 """Stems of a short fact, in which one word that is denied says most of it."""
 MOST: Final = 0.5
-"""Share of what a fact denies that its ground must say, for the denial to be the fact's own. Of 813
-facts that six readers made of six months, each citing its words, 9 are refused as contrary, two of
-them rightly (some 40, when any word in common was enough, sentences were compared one by one, and
-half of what is denied had to be stated); of 522 of the same, turned into their contrary, 213 are
-(about two thirds)."""
+"""Share of what is denied that must be stated. Of 813 facts that seven models made of six months,
+each citing its words, 9 are clearly contrary, two of them rightly (about forty, not only
+`clear`ly); of 522 of the same, turned into their contrary, 213 are (about two thirds)."""
 _REACH: Final = 6
 """Content words after a denial that it may be about."""
 
@@ -147,14 +145,19 @@ def answers(text: str) -> bool:
     return any(words and words[-1] in _NO for words in clauses)
 
 
-def contrary(fact: str, ground: str) -> bool:
-    """Does one of them deny what the other states? `ground`: some sentences at most."""
+def contrary(fact: str, ground: str, *, clear: bool = False) -> bool:
+    """Does one of them deny what the other states? `ground`: some sentences at most. `clear`: only
+    where all of a denial is stated, and a long fact denies more than a word: who cites the words a
+    fact rests on may deny something besides."""
     language = detect(f"{fact} {ground}") or "en"
     denials, theirs = denied(fact, language), denied(ground, language)
     mine = tuple(about for about in denials if not any(_share(about, other) for other in theirs))
+    other = tuple(about for about in theirs if not any(_share(about, one) for one in denials))
+    if not clear:
+        return _against(mine, ground, language, MOST) or _against(other, fact, language)
     least = _least(fact, language)
-    return _against(mine, ground, language, least) or (
-        not denials and _against(theirs, fact, language, least)
+    return _against(mine, ground, language, least=least) or (
+        not denials and _against(other, fact, language, least=least)
     )
 
 
@@ -163,13 +166,13 @@ def _least(fact: str, language: str) -> int:
     return 1 if len(stems(fact, language)) <= _FEW else 2
 
 
-def added(fact: str, ground: str, most: float = MOST) -> bool:
-    """Does a fact deny what its ground says without denying or turning anything? `most`: share of
-    what is denied that the ground says."""
+def added(fact: str, ground: str, *, clear: bool = False) -> bool:
+    """Does a fact deny what its ground says without denying or turning anything? `clear`: as for
+    `contrary`, and of `MOST` of its words."""
     plain = set(tokens(_CONTRACTED.sub(" not", ground)))
     language = detect(f"{fact} {ground}") or "en"
     said = frozenset(stems(ground, language))
-    least = _least(fact, language) if most else 1
+    least, most = (_least(fact, language), MOST) if clear else (1, 0)
     return plain.isdisjoint(_DENIES | _TURNS) and any(
         len(common(about, said)) >= max(least, most * len(about))
         for about in denied(fact, language)
@@ -184,9 +187,11 @@ def agree(text: str, ground: Iterable[str], language: str = "") -> bool:
     return bool(mine) and all(any(_share(about, other) for other in theirs) for about in mine)
 
 
-def _against(denials: tuple[frozenset[str], ...], stated: str, language: str, least: int) -> bool:
-    """Does a text state all of what is denied? Near a word that turns a sense nothing is beyond
-    doubt, unless that word is denied itself."""
+def _against(
+    denials: tuple[frozenset[str], ...], stated: str, language: str, most: float = 1, least: int = 1
+) -> bool:
+    """Does a text state what is denied: `most` (a share) of its words, `least` of them? Near a word
+    that turns a sense nothing is beyond doubt, unless that word is denied itself."""
     clauses = [(words, stems(" ".join(words), language)) for words in _clauses(stated)]
     plain = [(words, known) for words, known in clauses if not _DENIES.intersection(words)]
     for about in denials:
@@ -196,7 +201,8 @@ def _against(denials: tuple[frozenset[str], ...], stated: str, language: str, le
         shared = sum(
             any(_alike(one, other) for _, known in bearing for other in known) for one in about
         )
-        if shared == len(about) >= least and (not turning or about & turned):
+        enough = max(least, (1 if turning else most) * len(about))
+        if shared >= enough and (not turning or about & turned):
             return True
     return False
 
