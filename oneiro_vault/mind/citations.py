@@ -232,9 +232,9 @@ def _problem(
 
 
 def _begin_alike(mine: set[str], ground: str) -> bool:
-    """Does a word begin as one of those that are cited, as "vegetarian" does as "veggie"?"""
+    """Does every word begin as one of those that are cited, as "vegetarian" does as "veggie"?"""
     words = {fold(word)[:_SHORT] for word in re.findall(r"\w{4,}", ground)}
-    return any(len(one) > _SHORT and one[:_SHORT] in words for one in mine - _NOBODY)
+    return mine > _NOBODY & mine and {one[:_SHORT] for one in mine - _NOBODY} <= words
 
 
 def _language(text: str) -> str:
