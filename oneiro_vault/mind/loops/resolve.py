@@ -429,10 +429,10 @@ def _superseding(
     (new,) = create.edits
     assert isinstance(new, New)
     given, told = {**new.meta, "supersedes": [one.id for one in gone]}, new.body
-    if _holds_on(unit, existing, place.text or ""):
+    equal = no_weaker(existing.memory.trust, new.meta["trust"])  # else the fact would lose its own
+    if equal and _holds_on(unit, existing, place.text or ""):
         whole = unit.model_copy(update={"content": place.text})
-        given["trust"] = weakest([new.meta["trust"], existing.memory.trust])
-        told = body(whole, given["trust"], create.judge)
+        told = body(whole, new.meta["trust"], create.judge)
     known = [one.memory.importance for one in gone if one.memory.importance is not None]
     if known:
         given["importance"] = max(*known, given.get("importance", 0.0))
