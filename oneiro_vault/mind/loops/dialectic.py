@@ -59,8 +59,7 @@ SYNTHESIZE: Final = (
     f"reframe when it should say less, more "
     "or otherwise: `title` and `text` replace it and rest on the notes alone; flag when only a "
     "person can decide: `question` says what to decide, in one sentence, and `flag` (which else "
-    "says nothing) what kind of "
-    "question it is."
+    "says nothing) what kind of question it is."
 )
 
 

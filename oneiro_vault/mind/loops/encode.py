@@ -26,7 +26,7 @@ from oneiro_vault.mind import citations
 from oneiro_vault.mind.base import NOW, Asking, Decision, New, Note, Set, Snapshot, keyed, left_open
 from oneiro_vault.mind.loops import resolve
 from oneiro_vault.mind.loops.resolve import LOOP as NAME
-from oneiro_vault.mind.loops.resolve import Place, Unit, line, names
+from oneiro_vault.mind.loops.resolve import Place, Unit, names, tags
 from oneiro_vault.mind.support import capitalised
 
 POLICY: Final = 3
@@ -502,8 +502,8 @@ def subjects(snapshot: Snapshot) -> dict[str, list[Note]]:
     return found
 
 
-def _keys(about: Collection[str], tags: Collection[str]) -> set[str]:
-    return {*(name.casefold() for name in about), *(f"#{tag}" for tag in tags)}
+def _keys(about: Collection[str], tagged: Collection[str]) -> set[str]:
+    return {*(name.casefold() for name in about), *(f"#{tag}" for tag in tagged)}
 
 
 def named(snapshot: Snapshot, captures: Sequence[Note]) -> frozenset[str]:
@@ -541,7 +541,7 @@ def candidates(
     near = near[:most]
     telling = [
         found
-        for name in _keys(names(unit.about), [line(tag).lower().lstrip("#") for tag in unit.tags])
+        for name in _keys(names(unit.about), tags(unit))
         if len(found := known.get(name, ())) <= COMMON
     ]
     said = f"{unit.content}\n{unit.quote}"  # what changed is often named only around the new state

@@ -236,7 +236,6 @@ def creating(
 def meta(capture: Note, unit: Unit) -> Mapping[str, Any]:
     """The frontmatter of a fact: its capture gives date, project, trust; the judge only words."""
     memory = capture.memory
-    tags = (line(tag).lower().lstrip("#") for tag in unit.tags)
     found: dict[str, Any] = {
         "type": type_of(capture, unit),
         "title": title(unit),
@@ -247,7 +246,7 @@ def meta(capture: Note, unit: Unit) -> Mapping[str, Any]:
         "derived_from": [capture.id],
         SPANS: capture.memory.extra.get(SPANS, []),
         "about": names(unit.about),
-        "tags": [tag for tag in dict.fromkeys(tags) if usable(tag)][:3],
+        "tags": tags(unit),
         "kind": _kind(capture, unit),
         "importance": importance(unit, memory.importance),
         "confidence": memory.confidence,
@@ -347,6 +346,12 @@ def names(given: Sequence[str]) -> list[str]:
         for name in found
         if len(name) <= 60 and name.lower() not in _NOBODY and not set("[]|#…") & set(name)
     ]
+
+
+def tags(unit: Unit) -> list[str]:
+    """The tags of a fact: three at most that somebody may look for."""
+    found = (line(tag).lower().lstrip("#") for tag in unit.tags)
+    return [tag for tag in dict.fromkeys(found) if usable(tag)][:3]
 
 
 def usable(tag: str) -> bool:
