@@ -5,7 +5,7 @@ denied, or say of one person what was said of another; and what it cites must st
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -98,23 +98,25 @@ def cited(unit: Unit, memory: Memory, known: frozenset[str] = frozenset()) -> Ci
         (memory.title, memory.project, *(body[every[n][0] : every[n][1]] for n in near))
     )
     found = {span: None for start, end in places for span in turns.at(body, start, end)}
-    parts = [
-        (max(every[n][0], span.start), min(every[n][1], span.end)) for n in chosen for span in found
-    ]
-    ground = "\n".join(
-        body[start:end] for start, end in parts if start < end
-    )  # not what others say in the same sentence
+    said = [every[n] for n in chosen]
+    ground = _within(body, said, found)  # not what others say in the same sentence
     after = "\n".join(
         body[every[n][0] : every[n][1]]
         for n in sorted({m for n in chosen for m in (n, n + 1) if m < len(every)})
     )
     problem = _problem(unit, memory, ground, around, after, tuple(found), known)
     own = [one for one in found if one.own and one.speaker in (turns.USER, turns.NOBODY)]
-    said = "\n".join(
-        body[max(every[n][0], one.start) : min(every[n][1], one.end)] for n in chosen for one in own
-    )
-    alone = 0 < len(own) < len(found) and not problem and _says(unit.content, said, memory, known)
+    beside = not problem and 0 < len(own) < len(found)
+    alone = beside and _says(unit.content, _within(body, said, own), memory, known)
     return Cited(tuple(own if alone else found), problem)
+
+
+def _within(body: str, sentences: Sequence[tuple[int, int]], spans: Iterable[turns.Span]) -> str:
+    """The words of sentences that stand in one of some spans, a line each."""
+    parts = [
+        (max(start, span.start), min(end, span.end)) for start, end in sentences for span in spans
+    ]
+    return "\n".join(body[start:end] for start, end in parts if start < end)
 
 
 def _says(fact: str, own: str, memory: Memory, known: frozenset[str]) -> bool:
