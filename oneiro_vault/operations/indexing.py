@@ -273,9 +273,11 @@ class Vectors:
     stalled: bool = False
     attended: float = -math.inf
 
-    def query(self, text: str, *, wait: bool, progress: Progress = quiet) -> tuple[Any, str | None]:
-        """The question as a vector and why the answer is less than it could be: (None, reason)
-        means keywords only."""
+    def query(
+        self, text: str, *, wait: bool, progress: Progress = quiet, asks: bool = True
+    ) -> tuple[Any, str | None]:
+        """What answers a text (its like, where it asks nothing) as a vector, and why the answer is
+        less than it could be: (None, reason) means keywords only."""
         try:
             if not wait and not (
                 self.indexing.index.warm() and self.indexing.index.vectors_ready()
@@ -285,7 +287,7 @@ class Vectors:
             if wait:
                 self.await_model(progress)
                 self._settle_vectors(progress)
-            vector = self.indexing.index.query(text)
+            vector = self.indexing.index.query(text, asks=asks)
         except OneiroError as error:
             return None, f"{error}. {error.hint}" if isinstance(error, EmbedderProblem) else str(
                 error

@@ -34,6 +34,8 @@ from tests.classify.lines import (
 from tests.classify.train_answered import ANSWERED
 from tests.classify.train_needed import NEEDED
 
+ADAPTER: Final = "adapter"
+"""What turning questions towards their answers is called among the heads."""
 LAYERS: Final = "layers"
 """What tuning them is called among the heads."""
 ONE: Final[Head] = "topics"
@@ -176,12 +178,16 @@ def figures(sure: Vectors, labels: Any) -> str:
 
 def main() -> None:
     """Write the weights, or measure; of the heads that are named, else of all."""
-    every = {*get_args(Head), NEEDED, ANSWERED, NAMES, RELATIONS, LAYERS}
+    every = {*get_args(Head), NEEDED, ANSWERED, NAMES, RELATIONS, LAYERS, ADAPTER}
     names = every.intersection(sys.argv) or every
     heads: list[Head] = [head for head in get_args(Head) if head in names or LAYERS in names]
     if "--check" in sys.argv:
         for head in heads:
             check(head)
+        if ADAPTER in names:
+            from tests.classify import train_adapter
+
+            train_adapter.check()
         if RELATIONS in names:
             from tests.classify import train_relations
 
@@ -197,6 +203,10 @@ def main() -> None:
 
         train_layers.train()
         names = every
+    if ADAPTER in names:
+        from tests.classify import train_adapter
+
+        train_adapter.train()
     if NAMES in names:
         from tests.classify import train_names
 

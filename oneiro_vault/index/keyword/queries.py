@@ -16,6 +16,7 @@ from oneiro_vault.core.text.query import capitals, fold, spellings, without
 from oneiro_vault.core.time.validity import Claim
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index.base import Age, Edge, Filters, Hit, Near, Node, Row, Vectors
+from oneiro_vault.index.embed.models import answering
 from oneiro_vault.index.keyword import chunk_rows, edge_rows, fts, note_rows
 from oneiro_vault.index.keyword.database import Database
 from oneiro_vault.index.keyword.edge_rows import Bearer, Stated, StatedBy
@@ -255,16 +256,19 @@ class Answers(Words):
 
     # -- meaning
 
-    def query(self, question: str) -> Vectors:
-        """The vector of a question, of the model whose vectors serve. A name that a tenth of the
-        notes has tells none from another: it is left out. Raises EmbedderProblem."""
-        names = capitals(question)
+    def query(self, text: str, *, asks: bool = True) -> Vectors:
+        """The vector of what answers a text, or of its like where it asks nothing, of the model
+        whose vectors serve. A name that a tenth of the notes has tells none from another: it is
+        left out. Raises EmbedderProblem."""
+        names = capitals(text)
         known = self._ask(lambda db: self._frequencies.all(db, "own", names)) if names else {}
         total = max(1, self._frequencies.total)
         everywhere = [
             name for name, count in known.items() if count >= max(_MANY, _EVERYWHERE * total)
         ]
-        return self._semantic.asked.query(without(question, everywhere))
+        asked = self._semantic.asked
+        vector = asked.query(without(text, everywhere))
+        return answering(vector, asked.name) if asks else vector
 
     def warm(self) -> bool:
         """Would `query` answer without loading a model?"""

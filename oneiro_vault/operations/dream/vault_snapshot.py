@@ -184,7 +184,7 @@ def _candidates(
     text = " ".join(text.split())[:LONGEST]
     if not text or k < 1:
         return []
-    vector, _ = house.vectors.query(text, wait=True)
+    vector, _ = house.vectors.query(text, wait=True, asks=False)
     asked = Asked(text, k, Filters(type=KNOWLEDGE, status="active"), alike=True)
     found = Search(house.index, known, house.weights).run(asked, vector)
     ids = [one.row.id for one in found]

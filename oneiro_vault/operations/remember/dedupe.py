@@ -145,7 +145,7 @@ def nearest(house: House, draft: Draft) -> Row | None:
     near = [
         key for key in found if _overlap(wanted, set(analyse(bodies.get(key, "")).words)) >= SHARED
     ]
-    vector, _ = house.vectors.query(draft.body, wait=False)
+    vector, _ = house.vectors.query(draft.body, wait=False, asks=False)
     hits = house.index.search_vectors(vector, _LOOKED_AT) if vector is not None else []
     near += [hit.key for hit in hits if hit.kind == "own" and hit.cosine >= NEAR]
     rows = house.index.rows(near)
@@ -161,7 +161,7 @@ def nearest(house: House, draft: Draft) -> Row | None:
 def corrected(house: House, text: str, progress: Progress) -> Row:
     """The one memory that a text corrects: it says so itself, or is clearly the nearest that says
     how things are. Raises AmbiguousId with those it may mean, NotFound where there is none."""
-    vector, _ = house.vectors.query(text, wait=True, progress=progress)
+    vector, _ = house.vectors.query(text, wait=True, progress=progress, asks=False)
     filters = Filters(type=LASTS, status="active")
     asked = Asked(text, _CANDIDATES, filters, captures=False, alike=True)
     search = Search(house.index, house.uses.remembered(), house.weights)
@@ -199,7 +199,7 @@ def besides(house: House, text: str, known: memories.Memory) -> str:
         return ""
     said = content_words(text)
     shares = [_share(content_words(one), said) for one in sentences]
-    vectors = [house.vectors.query(one, wait=True)[0] for one in (text, *sentences)]
+    vectors = [house.vectors.query(one, wait=True, asks=False)[0] for one in (text, *sentences)]
     if all(one is not None for one in vectors):
         near = [float(vectors[0] @ one) for one in vectors[1:]]
     else:

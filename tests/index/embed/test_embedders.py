@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,12 @@ from oneiro_vault.errors import EmbedderProblem
 from oneiro_vault.index.base import LOADING, Embedder
 from oneiro_vault.index.embed import frames
 from oneiro_vault.index.embed.embedders import HashEmbedder, WorkerEmbedder
-from oneiro_vault.index.embed.models import DEFAULT_SHA256, model_folder, resolve
+from oneiro_vault.index.embed.models import (
+    DEFAULT_SHA256,
+    answering,
+    model_folder,
+    resolve,
+)
 from tests.box import command_line, eventually, patient
 
 MAKERS: dict[str, Callable[[], Embedder]] = {
@@ -358,3 +364,37 @@ def _until(happened: Callable[[], bool], seconds: float = 30) -> None:
     while not happened():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.02)
+
+
+LIFE = {
+    "since march i do the ledgers for the garden centre, three mornings": "what is my job?",
+    "mum went into sunnybank after her fall, room 12": "where does my mother live now?",
+    "no cheese for me please, last time I was in hospital with hives": "which food is dangerous?",
+    "Ruben's twins come to us on wednesdays until six": "who looks after the children midweek?",
+    "the boiler man wants 410 for the new pump": "what will the heating repair cost?",
+    "we're off to the island on the ninth for a fortnight": "when is the holiday?",
+    "just talk to me in whole sentences, no dots or dashes": "how should answers look?",
+    "the hatchback died, I cycle in along the river": "how do I get to work?",
+}
+
+
+@pytest.mark.model
+def test_a_question_is_turned_towards_what_answers_it() -> None:
+    embedder = WorkerEmbedder()
+    try:
+        said = embedder.encode([*LIFE])
+        plain = [embedder.query(question) for question in LIFE.values()]
+    finally:
+        embedder.close()
+    turned = [answering(one, embedder.name) for one in plain]
+    assert np.allclose(np.linalg.norm(turned, axis=1), 1, atol=1e-4)
+    assert _margin(turned, said) > _margin(plain, said)
+    assert np.array_equal(answering(plain[0], "hub:another/model"), plain[0])
+
+
+def _margin(questions: list[Any], said: Any) -> float:
+    """How much nearer the answers are than the nearest of the others, on average."""
+    near = np.stack(questions) @ said.T
+    right = near.diagonal().copy()
+    np.fill_diagonal(near, -1)
+    return float(np.mean(right - near.max(1)))
