@@ -16,9 +16,7 @@ neighbours of a fact, corrections and which of two answers is newer were as befo
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,138 +39,103 @@ TOGETHER: Final = 4
 """Speakers whose statements are told from each other in one step."""
 SHARP: Final = 0.07
 """Cosines are divided by so much before they compete."""
+WIDTH: Final = 384
+"""Numbers in a vector of the packaged model."""
 RATE: Final = 3e-4
 EPOCHS: Final = 16
 SEED: Final = 1
+ASKING: Final = ("ask", "need")
+"""Questions, and prompts of which it is needed."""
+STATING: Final = ("said", "fact")
+"""Own words, and the latest of them as a plain fact."""
+Texts = tuple[Any, Any]
+"""Vectors (N x 384), and of which thing each is."""
+Speaker = dict[str, Texts]
+"""Kind -> what one speaker said or was asked of that kind."""
 
 
-@dataclass(frozen=True)
-class Text:
-    """One statement or question: its vector, who speaks, and of which thing it is."""
-
-    vector: Any
-    speaker: str
-    thing: int
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """What was `said`, the latest of each thing also as a plain `fact`, what is `asked`, and
-    prompts that `need` it."""
-
-    said: Sequence[Text]
-    facts: Sequence[Text]
-    asked: Sequence[Text]
-    need: Sequence[Text]
-
-
-def corpus(hands: Callable[[str], bool]) -> Corpus:
-    """The lines of some hands."""
-    lines = [
-        json.loads(line)
-        for path in sorted(SAID.glob("*.jsonl"))
-        if hands(path.stem)
-        for line in path.read_text("utf-8").splitlines()
-    ]
+def corpus(hands: Callable[[str], bool]) -> list[Speaker]:
+    """What some hands wrote."""
+    texts: list[tuple[str, str, int, str]] = []
+    paths = [path for path in sorted(SAID.glob("*.jsonl")) if hands(path.stem)]
+    rows = [json.loads(row) for path in paths for row in path.read_text("utf-8").splitlines()]
+    for thing, row in enumerate(rows):
+        for kind in (*ASKING, *STATING):
+            several = [row[kind]] if isinstance(row[kind], str) else row[kind]
+            texts += [(row["who"], kind, thing, text) for text in several]
     embedder = WorkerEmbedder(models.resolve("default"))
     try:
-        return Corpus(
-            *(
-                _texts(embedder, lines, several)
-                for several in (
-                    lambda line: line["said"],
-                    lambda line: [line["fact"]],
-                    lambda line: line["ask"],
-                    lambda line: [line["need"]],
-                )
-            )
-        )
+        vectors = embedder.encode([text for *_, text in texts])
     finally:
         embedder.close()
-
-
-def _texts(
-    embedder: WorkerEmbedder,
-    lines: Sequence[dict[str, Any]],
-    several: Callable[[dict[str, Any]], list[str]],
-) -> list[Text]:
-    rows = [(text, at) for at, line in enumerate(lines) for text in several(line)]
-    vectors = embedder.encode([text for text, _ in rows])
+    places: dict[str, dict[str, list[int]]] = {}
+    for at, (who, kind, _, _) in enumerate(texts):
+        places.setdefault(who, {}).setdefault(kind, []).append(at)
+    things = torch.tensor([thing for _, _, thing, _ in texts])
     return [
-        Text(vector, lines[at]["who"], at) for vector, (_, at) in zip(vectors, rows, strict=True)
+        {kind: (torch.from_numpy(vectors[some]), things[some]) for kind, some in kinds.items()}
+        for _, kinds in sorted(places.items())
     ]
 
 
-def learn(known: Corpus) -> Any:
+def learn(speakers: Sequence[Speaker]) -> Any:
     """The map (384 x 384) that brings what asks nearest to the statements of its thing."""
-    queries, stated = [*known.asked, *known.need], [*known.said, *known.facts]
-    torch.manual_seed(SEED)
     order = np.random.default_rng(SEED)
-    size = len(stated[0].vector)
-    turned = torch.zeros(size, size, requires_grad=True)
+    turned = torch.zeros(WIDTH, WIDTH, requires_grad=True)
     optimizer = torch.optim.AdamW([turned], lr=RATE, weight_decay=1.0)
-    asking, stating = _by_speaker(queries), _by_speaker(stated)
-    speakers = sorted(stating)
     for _ in range(EPOCHS):
-        for some in np.array_split(order.permutation(speakers), len(speakers) // TOGETHER):
-            rows = [text for one in some for text in asking[one]]
-            columns = [text for one in some for text in stating[one]]
-            near, right = _compared(turned, rows, columns)
+        places = order.permutation(len(speakers))
+        for some in np.array_split(places, len(speakers) // TOGETHER):
+            together = [speakers[at] for at in some]
+            near, right = _compared(turned, _joined(together, ASKING), _joined(together, STATING))
             mine = near.masked_fill(~right, -torch.inf)
-            told = right.any(1)
-            lost = torch.logsumexp(near[told], 1) - torch.logsumexp(mine[told], 1)
+            lost = torch.logsumexp(near, 1) - torch.logsumexp(mine, 1)
             optimizer.zero_grad()
             lost.mean().backward()
             optimizer.step()
-    return turned.detach().numpy()
+    return turned.detach()
 
 
-def _by_speaker(texts: Sequence[Text]) -> dict[str, list[Text]]:
-    found = defaultdict(list)
-    for text in texts:
-        found[text.speaker].append(text)
-    return found
+def _joined(speakers: Sequence[Speaker], kinds: Sequence[str]) -> Texts:
+    some = [one[kind] for one in speakers for kind in kinds]
+    return torch.cat([vectors for vectors, _ in some]), torch.cat([things for _, things in some])
 
 
-def _compared(turned: Any, rows: Sequence[Text], columns: Sequence[Text]) -> tuple[Any, Any]:
-    """(how near each is to each statement, which of these are of its thing)."""
-    vectors = torch.from_numpy(np.array([one.vector for one in rows]))
-    stated = torch.from_numpy(np.array([one.vector for one in columns]))
-    near = functional.normalize(vectors + vectors @ turned, dim=-1) @ stated.T / SHARP
-    things, sought = (torch.tensor([one.thing for one in some]) for some in (columns, rows))
-    return near, sought[:, None] == things[None]
+def _compared(turned: Any, asking: Texts, stating: Texts) -> Texts:
+    """(how near each question is to each statement, which of these are of its thing)."""
+    questions, statements = asking[0], stating[0]
+    questions = functional.normalize(questions + questions @ turned, dim=-1)
+    return questions @ statements.T / SHARP, asking[1][:, None] == stating[1][None]
 
 
-def first(turned: Any, queries: Sequence[Text], stated: Sequence[Text]) -> tuple[float, float]:
-    """How often a statement of the same thing is the first, and among the first five, of all that
-    the speaker said."""
-    asking, stating = _by_speaker(queries), _by_speaker(stated)
-    ranks = []
-    for speaker, rows in asking.items():
-        near, right = _compared(torch.from_numpy(turned), rows, stating[speaker])
-        for line, mine in zip(near.numpy(), right.numpy(), strict=True):
-            ranks.append(int((line > line[mine].max()).sum()))
-    return float(np.mean(np.array(ranks) < 1)), float(np.mean(np.array(ranks) < 5))
+def ranks(turned: Any, speakers: Sequence[Speaker], asking: str, stating: str) -> Any:
+    """For each question of a kind how many statements of other things, of all of a kind that its
+    speaker made, stand before the first of its own."""
+    found = []
+    for one in speakers:
+        near, right = _compared(turned, one[asking], one[stating])
+        best = near.masked_fill(~right, -torch.inf).max(1, keepdim=True).values
+        found.append((near > best).sum(1))
+    return torch.cat(found).numpy()
 
 
 def check() -> None:
     """Print how well hands that were not learned are found, and how well without."""
     held = corpus(lambda hand: hand in HELD)
     turned = learn(corpus(lambda hand: hand not in HELD))
-    for name, queries, stated in (
-        ("questions, of what was said", held.asked, held.said),
-        ("questions, of plain facts", held.asked, held.facts),
-        ("prompts that need it, of what was said", held.need, held.said),
-        ("prompts that need it, of plain facts", held.need, held.facts),
-    ):
-        every = (first(share * turned, queries, stated) for share in (1.0, SHARE, 0.0))
-        told = "; ".join(f"{best:.3f}, {five:.3f}" for best, five in every)
-        print(f"adapter: {name}: first, among five: {told} (all, {SHARE} and none of it)")
+    for asking in ASKING:
+        for stating in STATING:
+            every = [ranks(share * turned, held, asking, stating) for share in (1.0, SHARE, 0.0)]
+            told = "; ".join(f"{np.mean(one < 1):.3f}, {np.mean(one < 5):.3f}" for one in every)
+            print(
+                f"adapter: {asking} -> {stating}: first, among five: {told} (all, {SHARE} and "
+                f"none of it) of {len(every[0])}"
+            )
 
 
 def train() -> None:
     """Learn of all hands, and write the map, a byte a weight."""
-    turned = SHARE * learn(corpus(lambda hand: True))
+    turned = SHARE * learn(corpus(lambda hand: True)).numpy()
     scale = np.float32(np.abs(turned).max() / 127)
     rounded = np.round(turned / scale).astype(np.int8)
     np.savez_compressed(models.ADAPTER, turned=rounded, scale=scale)
