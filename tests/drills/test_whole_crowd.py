@@ -16,9 +16,9 @@ from tests.drills.whole import acks, children, kept, owner_pids, processes
 
 WARMING = re.compile(
     rb"(keywords only: (embedder warming|the vector index is not open yet|\d+ passages wait for a "
-    rb"vector)\n)?"
+    rb"vector)\n)?(\d+ commits? (is|are) not indexed yet\n)?"
 )
-"""What a recall may say on the side while an owner is young."""
+"""What a recall may say on the side while an owner is young and seven others write."""
 
 
 class Client(threading.Thread):
