@@ -55,11 +55,11 @@ class Learned:
 
 
 def lines() -> Iterator[tuple[Line, list[tuple[str, str, str]]]]:
-    """Every labelled line, and what it states."""
+    """Every line of which it is labelled what it states, and that."""
     for path in sorted(FOLDER.glob("*.jsonl")):
-        for row in path.read_text(encoding="utf-8").splitlines():
-            given = json.loads(row)
-            yield marked(given["text"], path.stem), [tuple(one) for one in given["rel"]]
+        for given in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+            if "rel" in given:
+                yield marked(given["text"], path.stem), [tuple(one) for one in given["rel"]]
 
 
 def stated(line: Line, given: Sequence[tuple[str, str, str]]) -> set[tuple[str, str, str]]:

@@ -84,6 +84,11 @@ class Subject:
     """How likely it is a name, and a person's, where that is said most clearly."""
 
     @property
+    def small(self) -> bool:
+        """Does nobody write it with a capital?"""
+        return all(one == one.lower() for one in self.spellings)
+
+    @property
     def title(self) -> str:
         """As most of them write it, in capitals where anybody does."""
         return max(self.spellings, key=lambda one: (one != one.lower(), self.spellings[one], one))
@@ -178,16 +183,33 @@ def _subjects(snapshot: Snapshot) -> dict[str, Subject]:
                 subject.notes[note.id] = note
                 subject.likely = max(subject.likely, likely)
                 subject.person = max(subject.person, likely if kind == "person" else 0.0)
+    _bare_possessives(found, notes)
     _mentioned(found, notes, texts)
     for form in [form for form, one in found.items() if _common(form, one, texts)]:
         del found[form]
     return _joined(found)
 
 
+def _bare_possessives(found: dict[str, Subject], notes: Sequence[Note]) -> None:
+    """Who writes small letters and no apostrophes says "bukolas at the door" of Bukola, if that
+    name stands anywhere, in words from outside too."""
+    parts = {word for form in found for word in form.split()}
+    ends = [form for form, one in found.items() if form[-1] == "s" and one.small]
+    ends = [form for form in ends if len(form) > _SHORT + 1 and form[:-1] not in parts]
+    if not ends:
+        return
+    words = {word for note in notes for word in _WORD.findall(fold(note.memory.body))}
+    for form in ends:
+        if (stem := form[:-1]) in words:
+            subject = found[stem] = found.pop(form)
+            subject.forms.add(stem)
+            subject.spellings[stem] = subject.spellings.total() + 1  # it is the title
+
+
 def _common(form: str, subject: Subject, texts: Mapping[str, _Text]) -> bool:
     """Is it a common word that was taken for a name? Nobody writes it with a capital, and it has an
-    article, or surely is nobody's name."""
-    if any(one != one.lower() for one in subject.spellings):
+    article, or surely is nobody's name; and it surely is no person's."""
+    if subject.person >= SURE or not subject.small:
         return False
     words = " ".join(_WORD.findall(form))
     led = any(
@@ -306,11 +328,7 @@ def _longer(form: str, found: Mapping[str, Subject], owners: Mapping[str, set[st
     """The names of the same kind that have all words of a form."""
     mine = found[form]
     word = form.removesuffix("s")
-    if (
-        word != form
-        and (word in found or word in owners)
-        and all(one == one.lower() for one in mine.spellings)
-    ):
+    if word != form and (word in found or word in owners) and mine.small:
         form = word  # "iolos dad"
     having = set.intersection(*(owners.get(word, set()) for word in _bare(form).split()))
     return {one for one in having if mine.kind in ("", found[one].kind) or not found[one].kind}

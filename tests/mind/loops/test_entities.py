@@ -343,3 +343,21 @@ def test_days_and_common_words_make_nobody() -> None:
         ("furosemide", "organization", 0.93),
     ]
     assert made(*notes, named={"a": tags, "b": tags}) == {}
+
+
+def test_somebody_with_an_article_is_somebody() -> None:
+    notes = (
+        capture("a", "14 windows for a mrs quill-ryan"),
+        capture("b", "mrs quill-ryan has roofers up"),
+    )
+    named = {one: [person("mrs quill-ryan", 0.99)] for one in "ab"}
+    assert set(made(*notes, named=named)) == {"mrs quill-ryan"}
+
+
+def test_a_possessive_without_its_apostrophe_is_no_other_name() -> None:
+    text = "{} talked me into a run"
+    named = {one: [person("bukolas", 0.99), person("james", 0.99)] for one in "ab"}
+    notes = [capture(one, text.format("bukolas and james")) for one in "ab"]
+    assert set(made(*notes, named=named)) == {"bukolas", "james"}
+    chat = capture("c", "what does she mean\n\nAssistant: Bukola will be late.")
+    assert set(made(*notes, chat, named=named)) == {"bukola", "james"}
