@@ -193,7 +193,7 @@ def _subjects(snapshot: Snapshot) -> dict[str, Subject]:
 def _bare_possessives(found: dict[str, Subject], notes: Sequence[Note]) -> None:
     """Who writes small letters and no apostrophes says "bukolas at the door" of Bukola, if that
     name stands anywhere, in words from outside too."""
-    parts = {word for form in found for word in form.split()}
+    parts = {word for form in found for word in form.split() if word != form}
     ends = [form for form, one in found.items() if form[-1] == "s" and one.small]
     ends = [form for form in ends if len(form) > _SHORT + 1 and form[:-1] not in parts]
     if not ends:
@@ -201,9 +201,10 @@ def _bare_possessives(found: dict[str, Subject], notes: Sequence[Note]) -> None:
     words = {word for note in notes for word in _WORD.findall(fold(note.memory.body))}
     for form in ends:
         if (stem := form[:-1]) in words:
-            subject = found[stem] = found.pop(form)
-            subject.forms.add(stem)
-            subject.spellings[stem] = subject.spellings.total() + 1  # it is the title
+            mine = found.pop(form)
+            subject = found.setdefault(stem, Subject(forms={stem}))
+            subject.take(mine)
+            subject.spellings[stem] += mine.spellings.total() + 1  # it is the title
 
 
 def _common(form: str, subject: Subject, texts: Mapping[str, _Text]) -> bool:

@@ -361,3 +361,7 @@ def test_a_possessive_without_its_apostrophe_is_no_other_name() -> None:
     assert set(made(*notes, named=named)) == {"bukolas", "james"}
     chat = capture("c", "what does she mean\n\nAssistant: Bukola will be late.")
     assert set(made(*notes, chat, named=named)) == {"bukola", "james"}
+    run = capture("d", "running with bukola again")
+    found = made(*notes, run, named=named | {"d": [person("bukola", 0.99)]})
+    assert set(found) == {"bukola", "james"}
+    assert found["bukola"]["body"].count("[[") == 2, "of three notes two say the same"
