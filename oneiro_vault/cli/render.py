@@ -393,7 +393,7 @@ def gaps(found: Mapping[str, Any]) -> str:
     if reason:
         notes.append(f"{'incomplete' if found.get('as_of') else 'keywords only'}: {line(reason)}")
     if found.get("behind"):
-        notes.append(f"{found['behind']} commits are not indexed yet")
+        notes.append(f"commits not indexed yet: {found['behind']}")
     notes += filter(None, [left_out(found)])
     return "\n".join(notes)
 

@@ -254,7 +254,7 @@ def test_an_error_in_three_lines() -> None:
 def test_gaps() -> None:
     assert (
         render.gaps({"degraded": "embedder warming", "behind": 2})
-        == "keywords only: embedder warming\n2 commits are not indexed yet"
+        == "keywords only: embedder warming\ncommits not indexed yet: 2"
     )
     assert render.gaps({"degraded": None, "behind": 0}) == ""
     brake = "25 of 30 files vanished at once"

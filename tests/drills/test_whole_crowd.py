@@ -16,7 +16,7 @@ from tests.drills.whole import acks, children, kept, owner_pids, processes
 
 WARMING = re.compile(
     rb"(keywords only: (embedder warming|the vector index is not open yet|\d+ passages wait for a "
-    rb"vector)\n)?(\d+ commits? (is|are) not indexed yet\n)?"
+    rb"vector)\n)?(commits not indexed yet: \d+\n)?"
 )
 """What a recall may say on the side while an owner is young and seven others write."""
 

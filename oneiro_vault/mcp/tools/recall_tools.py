@@ -177,7 +177,7 @@ def _ids(found: Sequence[formatting.Found]) -> list[str]:
 
 
 def _degraded(found: answers.Recalled) -> str | None:
-    behind = f"{found['behind']} commits are not indexed yet" if found.get("behind") else None
+    behind = f"commits not indexed yet: {found['behind']}" if found.get("behind") else None
     return "; ".join(filter(None, (found["degraded"], behind))) or None
 
 

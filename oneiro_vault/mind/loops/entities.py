@@ -209,8 +209,9 @@ def _bare_possessives(found: dict[str, Subject], notes: Sequence[Note]) -> None:
 
 def _common(form: str, subject: Subject, texts: Mapping[str, _Text]) -> bool:
     """Is it a common word that was taken for a name? Nobody writes it with a capital, and it has an
-    article, or surely is nobody's name; and it surely is no person's."""
-    if subject.person >= SURE or not subject.small:
+    article, or surely is nobody's name; and it surely is no person's, and has no title ("a mrs
+    wyndham-keogh")."""
+    if subject.person >= SURE or not subject.small or _bare(form) != form:
         return False
     words = " ".join(_WORD.findall(form))
     led = any(
@@ -296,10 +297,18 @@ def _mentioned(
     for note in notes:
         for word in texts[note.id].words:
             by_word.setdefault(word, []).append(note)
-    for form, subject in list(found.items()):
+
+    def naming(form: str) -> list[Note]:
         words = _WORD.findall(form) or [form]
         rarest = min((by_word.get(word, []) for word in words), key=len)
-        having = [note for note in rarest if texts[note.id].has(" ".join(words))]
+        return [note for note in rarest if texts[note.id].has(" ".join(words))]
+
+    titled = Counter(_bare(form) for form in found)
+    for form, subject in list(found.items()):
+        having = naming(form)
+        if titled[_bare(form)] == 1:  # who is Mr Novak once is Novak too
+            wider = naming(_bare(form))
+            having = wider if len(subject.notes) >= OFTEN * len(wider) else having
         often = len(subject.notes) >= OFTEN * len(having)
         if often and (" " in form or len(form) > _SHORT):
             subject.notes |= {note.id: note for note in having}

@@ -21,7 +21,6 @@ from hashlib import sha256
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from threading import Lock
 from typing import Final
 
 from oneiro_vault.answers import Json
@@ -583,19 +582,8 @@ def _secret_of(match: re.Match[str]) -> tuple[int, int]:
     )
 
 
-_LOADING: Final = Lock()
-"""The library's modules import each other in a circle. Under load a run of the tests once found
-half of it, most likely by two threads that loaded it at once; it could not be brought about
-again."""
-
-
-def _library() -> Mapping[str, tuple[re.Pattern[str], ...]]:
-    with _LOADING:
-        return _loaded()
-
-
 @cache
-def _loaded() -> Mapping[str, tuple[re.Pattern[str], ...]]:
+def _library() -> Mapping[str, tuple[re.Pattern[str], ...]]:
     from detect_secrets.plugins.base import RegexBasedDetector
 
     found: dict[str, tuple[re.Pattern[str], ...]] = {}

@@ -354,6 +354,14 @@ def test_somebody_with_an_article_is_somebody() -> None:
     assert set(made(*notes, named=named)) == {"mrs quill-ryan"}
 
 
+def test_a_title_makes_somebody_who_is_named_without_it_too() -> None:
+    notes = (capture("a", "the mould, says a mr dorner"), capture("b", "the dorner paid at last"))
+    (dorner,) = made(*notes, named={"a": [person("mr dorner", 0.89)]}).values()
+    assert dorner["body"].count("[[") == 2
+    notes = (capture("a", "wrote a mr may"), *(capture(one, "may be late") for one in "bcd"))
+    assert made(*notes, named={"a": [person("mr may", 0.89)]}) == {}
+
+
 def test_a_possessive_without_its_apostrophe_is_no_other_name() -> None:
     text = "{} talked me into a run"
     named = {one: [person("bukolas", 0.99), person("james", 0.99)] for one in "ab"}
