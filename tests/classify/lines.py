@@ -109,7 +109,8 @@ def _several(rows: Sequence[tuple[str, Sequence[str]]], names: Sequence[str]) ->
 def unseen(head: Head) -> Iterator[tuple[str, Examples]]:
     """(file, its lines) of those that nothing is learned from."""
     if head == "intents":
-        yield "intents1", _several(prompts("unseen"), INTENTS)
+        for path in sorted((FOLDER / "unseen").glob("intents*.jsonl")):
+            yield path.stem, _several(_prompts(path), INTENTS)
     for path in sorted((FOLDER / "unseen").glob(f"{head}*.jsonl")) if head in LABELS else ():
         known = read(head, path)
         labels = np.array([[line.label] for line in known], dtype=np.float32)
@@ -284,8 +285,12 @@ def told() -> list[tuple[str, str]]:
     return [*labelled, *others[::3]]
 
 
-def prompts(folder: str = "intents") -> list[tuple[str, list[str]]]:
-    """(prompt, what for) of the labelled prompts of a folder of the corpora."""
-    paths = sorted((FOLDER / folder).glob("intents*.jsonl"))
-    rows = [json.loads(row) for path in paths for row in path.read_text("utf-8").splitlines()]
+def prompts() -> list[tuple[str, list[str]]]:
+    """(prompt, what for) of the labelled prompts that are learned."""
+    paths = sorted((FOLDER / "intents").glob("intents*.jsonl"))
+    return [row for path in paths for row in _prompts(path)]
+
+
+def _prompts(path: Path) -> list[tuple[str, list[str]]]:
+    rows = [json.loads(row) for row in path.read_text("utf-8").splitlines()]
     return [(row["text"], row["intents"]) for row in rows]
