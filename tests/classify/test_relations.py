@@ -7,7 +7,6 @@ import pytest
 
 from oneiro_vault.classify import names
 from oneiro_vault.core.markdown.taxonomy import RELATIONS
-from tests.classify import train_relations
 from tests.classify.marked_names import marked
 
 
@@ -59,6 +58,8 @@ def test_nothing_is_read_of_what_is_not_stated(text: str) -> None:
 
 
 def test_what_surely_is_related_is_no_more_than_that_where_nothing_tells_how() -> None:
+    from tests.classify import train_relations  # torch, which takes seconds to import
+
     (pair,) = [
         one
         for one in train_relations.learned_of(marked("[P:Lena] plays for [O:FC Kassel]."))
@@ -86,6 +87,8 @@ def test_the_answers_are_of_the_closed_list() -> None:
 
 
 def test_the_corpus_relates_what_it_marks() -> None:
+    from tests.classify import train_relations  # torch, which takes seconds to import
+
     for line, given in train_relations.lines():
         known = {line.text[start:end] for start, end, _ in line.found} | {train_relations.ME}
         assert {end for one, _, two in given for end in (one, two)} <= known, line.text

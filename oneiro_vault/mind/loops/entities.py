@@ -193,14 +193,13 @@ def _subjects(snapshot: Snapshot) -> dict[str, Subject]:
 def _bare_possessives(found: dict[str, Subject], notes: Sequence[Note]) -> None:
     """Who writes small letters and no apostrophes says "bukolas at the door" of Bukola, if that
     name stands anywhere, in words from outside too."""
-    parts = {word for form in found for word in form.split() if word != form}
     ends = [form for form, one in found.items() if form[-1] == "s" and one.small]
-    ends = [form for form in ends if len(form) > _SHORT + 1 and form[:-1] not in parts]
+    ends = [form for form in ends if len(form) > _SHORT + 1]
     if not ends:
         return
     words = {word for note in notes for word in _WORD.findall(fold(note.memory.body))}
     for form in ends:
-        if (stem := form[:-1]) in words:
+        if (stem := form[:-1]) in words or stem in found:
             mine = found.pop(form)
             subject = found.setdefault(stem, Subject(forms={stem}))
             subject.take(mine)
@@ -337,9 +336,6 @@ def _joined(found: Mapping[str, Subject]) -> dict[str, Subject]:
 def _longer(form: str, found: Mapping[str, Subject], owners: Mapping[str, set[str]]) -> set[str]:
     """The names of the same kind that have all words of a form."""
     mine = found[form]
-    word = form.removesuffix("s")
-    if word != form and (word in found or word in owners) and mine.small:
-        form = word  # "iolos dad"
     having = set.intersection(*(owners.get(word, set()) for word in _bare(form).split()))
     return {one for one in having if mine.kind in ("", found[one].kind) or not found[one].kind}
 
