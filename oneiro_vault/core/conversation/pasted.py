@@ -227,7 +227,7 @@ def _hints(line: str, asking: bool, burst: bool, behind: bool) -> bool:
     )
     if _strange(line) or len(line) > _LONG or any(one.search(line) for one in words):
         return True
-    if SIGNS["greeting"].match(line) or (not burst and SIGNS["back"].match(line)):
+    if SIGNS["greeting"].match(line) or SIGNS["back"].match(line):
         return True
     if asking and line.rstrip().endswith((":", "：")):
         return True

@@ -192,25 +192,37 @@ def _subjects(snapshot: Snapshot) -> dict[str, Subject]:
 
 def _bare_possessives(found: dict[str, Subject], notes: Sequence[Note]) -> None:
     """Who writes small letters and no apostrophes says "bukolas at the door" of Bukola, if that
-    name stands anywhere, in words from outside too."""
+    name stands anywhere, in words from outside too, and "dr halims" of whom they call Halim; not
+    where a sentence has both ("andreas and andrea"), nor of "banks" where there is a Mr Banks."""
+    lasts = {form.split()[-1] for form in found if " " in form}
     ends = [form for form, one in found.items() if form[-1] == "s" and one.small]
-    ends = [form for form in ends if len(form) > _SHORT + 1]
+    ends = [form for form in ends if len(form) > _SHORT + 1 and form not in lasts]
     if not ends:
         return
     words = {word for note in notes for word in _WORD.findall(fold(note.memory.body))}
     for form in ends:
-        if (stem := form[:-1]) in words or stem in found:
+        stem = form[:-1]
+        known = stem in words or stem in found or _bare(stem) in found
+        if known and not _together(found[form], form, stem):
             mine = found.pop(form)
             subject = found.setdefault(stem, Subject(forms={stem}))
             subject.take(mine)
             subject.spellings[stem] += mine.spellings.total() + 1  # it is the title
 
 
+def _together(subject: Subject, form: str, other: str) -> bool:
+    """Has a sentence that names it the other form too?"""
+    said = (turns.own_words(note.memory) for note in subject.notes.values())
+    sentences = (_Text(one) for text in said for one in split_sentences(text))
+    return any(one.has(form) and one.has(other) for one in sentences)
+
+
 def _common(form: str, subject: Subject, texts: Mapping[str, _Text]) -> bool:
     """Is it a common word that was taken for a name? Nobody writes it with a capital, and it has an
-    article, or surely is nobody's name; and it surely is no person's, and has no title ("a mrs
-    wyndham-keogh")."""
-    if subject.person >= SURE or not subject.small or _bare(form) != form:
+    article, or surely is nobody's name; and it surely is no person's, nor a person with a title ("a
+    mrs wyndham-keogh")."""
+    titled = subject.kind == "person" and _bare(form) != form
+    if subject.person >= SURE or not subject.small or titled:
         return False
     words = " ".join(_WORD.findall(form))
     led = any(
@@ -296,18 +308,10 @@ def _mentioned(
     for note in notes:
         for word in texts[note.id].words:
             by_word.setdefault(word, []).append(note)
-
-    def naming(form: str) -> list[Note]:
+    for form, subject in list(found.items()):
         words = _WORD.findall(form) or [form]
         rarest = min((by_word.get(word, []) for word in words), key=len)
-        return [note for note in rarest if texts[note.id].has(" ".join(words))]
-
-    titled = Counter(_bare(form) for form in found)
-    for form, subject in list(found.items()):
-        having = naming(form)
-        if titled[_bare(form)] == 1:  # who is Mr Novak once is Novak too
-            wider = naming(_bare(form))
-            having = wider if len(subject.notes) >= OFTEN * len(wider) else having
+        having = [note for note in rarest if texts[note.id].has(" ".join(words))]
         often = len(subject.notes) >= OFTEN * len(having)
         if often and (" " in form or len(form) > _SHORT):
             subject.notes |= {note.id: note for note in having}
