@@ -43,7 +43,7 @@ def test_rows_follow_what_is_typed_and_say_why_they_are_there(app: App) -> None:
         assert stage.rows == []
         await stage.press(*"boat harbour")
         await stage.until(lambda: stage.rows and "Petrel" in stage.rows[0])
-        assert "meaning +" in stage.rows[0], "what put it there"
+        await stage.until(lambda: "meaning +" in stage.rows[0])  # what put it there, model and all
         assert "parts=" not in stage.rows[0]
         assert f"· {boat(app)['id'][:8]}" in stage.rows[0]
         await stage.press("escape", "slash", "ctrl+a", "ctrl+k", *"oven hums")
