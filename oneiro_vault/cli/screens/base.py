@@ -95,8 +95,12 @@ class Twin(App[str]):
         self.exit(next((screen.left for screen in places), ""))
 
     async def asked(self, call: Callable[[], Made]) -> Made:
-        """What the vault answers, without the screen standing still. Raises OneiroError."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+        """What the vault answers, without the screen standing still. Raises OneiroError, and
+        CancelledError where the program has ended: its screens have no fields any more."""
+        answer = await asyncio.get_running_loop().run_in_executor(self._thread, call)
+        if not self.is_running:
+            raise asyncio.CancelledError
+        return answer
 
     def written(self, text: str) -> str:
         """A text as the person leaves it in their editor, to which the terminal belongs until

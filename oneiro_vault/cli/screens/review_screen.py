@@ -10,7 +10,6 @@ from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
-from textual.css.query import NoMatches
 from textual.widgets import Input, Static
 from textual.widgets.option_list import Option
 
@@ -57,8 +56,6 @@ class ReviewScreen(Place):
             await self.load()
         except OneiroError as error:
             self.say(wrong(error))
-        except NoMatches:  # the program ended while it was asked
-            return
 
     async def load(self) -> None:
         """Ask what waits."""

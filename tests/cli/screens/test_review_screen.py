@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from oneiro_vault.app import App
+from oneiro_vault.cli.screens.base import Twin
+from oneiro_vault.cli.screens.review_screen import ReviewScreen
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.settings.definitions import Settings
 from tests.cli.screens.support import Stage, play
@@ -169,3 +173,22 @@ def test_a_note_cannot_steer_the_screen(tmp_path: Path) -> None:
             assert not {"\x1b", "\x07", "\u202e"} & set(shown)
 
         play(vault, scene)
+
+
+def test_an_answer_to_a_program_that_ended_reaches_no_screen(app: App) -> None:
+    begun, goes_on = Event(), Event()
+
+    def slow() -> bool:
+        begun.set()
+        return goes_on.wait()
+
+    async def run() -> None:
+        twin = Twin(app, str, {"review": ReviewScreen}, "review")
+        async with twin.run_test() as pilot:
+            asked = asyncio.ensure_future(twin.asked(slow))
+            await Stage(pilot).until(begun.is_set)
+        goes_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+
+    asyncio.run(run())
