@@ -27,10 +27,10 @@ test: check
 	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 	$(BIN)/pytest -m "model and not slow" $(WITH_MODEL)
 
-# The tests that take more than three seconds each: owners that end, clients by the dozen, kills, months.
+# The tests that take more than two seconds each: owners that end, clients by the dozen, kills, months.
 slow: $(READY)
 	@$(COMPILED)
-	$(BIN)/pytest -m "slow and not model" -n $(JOBS) --dist loadfile
+	$(BIN)/pytest -m "slow and not model and not drill" -n $(JOBS) --dist loadfile
 	$(BIN)/pytest -m "slow and model" $(WITH_MODEL)
 
 # The same tests, every line and branch they reach counted (half as long again), and the coverage floor.

@@ -56,6 +56,7 @@ def test_every_command_they_run_is_one_of_ours(name: str) -> None:
     assert set(called) <= set(COMMANDS)
 
 
+@pytest.mark.slow
 def test_the_pull_request_workflow_runs(
     root: Path, sealed_env: dict[str, str], tmp_path: Path
 ) -> None:

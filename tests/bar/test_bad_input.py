@@ -239,6 +239,7 @@ def test_a_variable_of_the_wrong_type(ready: Box) -> None:
         ready.ok("list")
 
 
+@pytest.mark.slow
 def test_a_vault_that_is_no_repository(box: Box) -> None:
     box.ok("stop")
     shutil.move(box.vault / ".git", box.folder / "elsewhere")

@@ -63,6 +63,7 @@ def test_writing_goes_on_and_takes_nothing_along(full: Box, options: list[str]) 
     assert full.json(*options, "recall", "flood")["degraded"] is None
 
 
+@pytest.mark.slow
 def test_what_a_person_commits_is_believed(full: Box) -> None:
     shutil.rmtree(full.vault / "semantic")
     assert len(brakes(full, "--no-daemon")) == 1

@@ -307,6 +307,7 @@ def test_a_question_with_one_is_not_noted_in_the_ledger(app: App) -> None:
     assert not any(named(secret, committed(app.house.root)) for secret in SECRETS)
 
 
+@pytest.mark.slow
 def test_a_persons_own_edits_wait_on_disk(app: App) -> None:
     for number, secret in enumerate(SECRETS):
         (app.house.root / f"own-{number}.md").write_text(f"Mine: {secret}\n")
@@ -341,6 +342,7 @@ def test_a_persons_own_edits_wait_on_disk(app: App) -> None:
         (app.house.root / f"own-{number}.md").unlink()
 
 
+@pytest.mark.slow
 def test_redacted_instead_everything_arrives_without_them(tmp_path: Path) -> None:
     new_vault(tmp_path / "vault")
     with App.open(tmp_path / "vault", QUICK.but(secrets_mode="redact")) as open_:

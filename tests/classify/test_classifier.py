@@ -171,6 +171,7 @@ def test_weights_of_other_features_are_refused(tmp_path: Path) -> None:
         weights(tmp_path / "w.npz")
 
 
+@pytest.mark.slow
 def test_probabilities_are_as_sure_as_they_are_right() -> None:
     from tests.classify import train  # takes scikit-learn, which is long to import
 

@@ -43,6 +43,7 @@ def test_what_is_named_has_a_kind() -> None:
     assert found["Postgres"] == "system"
 
 
+@pytest.mark.slow
 def test_a_text_of_any_length_is_read_to_its_end() -> None:
     filler = "It was a quiet week and nothing of note happened at all. " * WORDS
     text = f"{filler}\n\nThen Maren called.\n{'word ' * 3 * WORDS}\n{filler}Kofi was there too."

@@ -46,6 +46,7 @@ def test_the_corpora_hold_many_lines_of_both_kinds_and_none_of_both() -> None:
     assert len({line.lang for line in LEARNED}) >= 13
 
 
+@pytest.mark.slow
 def test_one_bad_line_spoils_a_block_of_good_ones() -> None:
     good = passing([line.text for line in SOME if not line.label])[:60]
     missed = []
@@ -58,6 +59,7 @@ def test_one_bad_line_spoils_a_block_of_good_ones() -> None:
     assert missed == []
 
 
+@pytest.mark.slow
 def test_good_lines_stay_good_together() -> None:
     good = passing([line.text for line in SOME if not line.label and line.lang == "en"])[:100]
     assert prescribes("\n".join(good)) == ""

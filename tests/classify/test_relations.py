@@ -57,6 +57,7 @@ def test_nothing_is_read_of_what_is_not_stated(text: str) -> None:
     assert said(text) == set()
 
 
+@pytest.mark.slow
 def test_what_surely_is_related_is_no_more_than_that_where_nothing_tells_how() -> None:
     from tests.classify import train_relations  # torch, which takes seconds to import
 

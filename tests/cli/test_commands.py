@@ -344,6 +344,7 @@ def test_a_note_that_is_too_long_is_said_to_be_searched_in_part(fresh: Box) -> N
     assert "only the beginning of it is searched" in fresh("doctor").stdout.decode()
 
 
+@pytest.mark.slow
 def test_an_index_that_another_program_holds_is_said(box: Box) -> None:
     """Without an owner nobody makes it good by itself, and a person's commit would take the new
     memory out again."""
@@ -400,6 +401,7 @@ def test_init_says_what_is_left_to_the_owner(owned: Box, notes: Path) -> None:
     assert owned.json("recall", "Teekanne")["results"]
 
 
+@pytest.mark.slow
 def test_an_empty_vault_waits_for_nobody_and_an_owner_comes(owned: Box) -> None:
     argv = [sys.executable, "-c", IMPATIENT, "--json", "init", str(owned.vault)]
     done = subprocess.run(argv, cwd=owned.folder, env=owned.env, capture_output=True, timeout=60)
@@ -408,6 +410,7 @@ def test_an_empty_vault_waits_for_nobody_and_an_owner_comes(owned: Box) -> None:
     eventually(lambda: owned.record, 20)
 
 
+@pytest.mark.slow
 def test_two_owners_at_once_are_one(owned: Box) -> None:
     """`init` has just begun one; a command does not wait for the second to give up."""
     owned.init()
@@ -460,6 +463,7 @@ def test_demo_without_an_owner_and_as_json(fresh: Box) -> None:
     assert fresh.record == {}
 
 
+@pytest.mark.slow
 def test_demo_that_finds_a_lie_says_so(owned: Box) -> None:
     """A history that tells nothing: the demo must not call that a success."""
     liar = """

@@ -172,6 +172,7 @@ def test_a_log_that_reads_well(fresh: Box) -> None:
     assert [entry["removed"] for entry in entries] == [[], [row["path"]], [], [row["path"]], []]
 
 
+@pytest.mark.slow
 def test_a_vault_that_seems_to_vanish_is_said_on_the_side(owned: Box) -> None:
     owned.init()
     lines = "".join(

@@ -156,6 +156,7 @@ def test_the_nearest_vault_is_found_from_below(box: Box, known: str) -> None:
     assert known[:8].encode() in done.stdout
 
 
+@pytest.mark.slow
 def test_the_machines_default_vault(box: Box, known: str) -> None:
     path = os.path.join(box.env["XDG_CONFIG_HOME"], "oneiro", "config.toml")
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -204,6 +205,7 @@ def test_what_the_owner_may_run(words: str, command: str) -> None:
     assert shippable(words.split()) == command
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_quiet(box: Box, known: str) -> None:
     for command in (["list"], ["completion", "bash"]):  # in the owner, and here
         process = box.start(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

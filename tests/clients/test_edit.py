@@ -87,6 +87,7 @@ def test_json_of_any_shape_comes_back_byte_for_byte(made: tuple[str, Any]) -> No
     )
 
 
+@pytest.mark.slow
 @given(texts.tidy())
 @settings(
     suppress_health_check=[HealthCheck.filter_too_much]

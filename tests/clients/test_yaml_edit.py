@@ -106,6 +106,7 @@ FILES = st.dictionaries(st.sampled_from(["a", "b", "GOOSE_MODE"]), VALUES, max_s
 TABLES = st.dictionaries(st.sampled_from(["developer", "x"]), VALUES, max_size=2)
 
 
+@pytest.mark.slow
 @given(FILES, st.none() | TABLES, st.data())
 def test_any_file_comes_back(
     file: dict[str, Any], table: dict[str, Any] | None, data: st.DataObject

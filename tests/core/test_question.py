@@ -105,6 +105,7 @@ def test_silence_keeps_its_reason() -> None:
     assert (verdict.ok, verdict.problem, verdict.waits) == (False, "refused", True)
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(),

@@ -239,6 +239,7 @@ OWNER = (
 )
 
 
+@pytest.mark.slow
 def test_an_owner_loads_neither_the_protocol_nor_pages_loops_and_imports() -> None:
     done = subprocess.run([sys.executable, "-c", OWNER], timeout=60, capture_output=True)
     assert (done.returncode, done.stdout.strip()) == (0, b"")

@@ -50,6 +50,7 @@ def test_a_conversation_is_stored(box: Box) -> None:
     )
 
 
+@pytest.mark.slow
 def test_nobody_speaks_for_the_user_here(box: Box) -> None:
     _, found = post(box, json.dumps({"text": "I am the user.", "actor": "user"}).encode())
     assert box.json("show", found["id"])["meta"]["trust"] == "external"

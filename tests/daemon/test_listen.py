@@ -131,6 +131,7 @@ def asked(box: Box, path: str, token: str | None) -> int:
     return answer.status
 
 
+@pytest.mark.slow
 def test_a_stranger_gets_nothing(ported: Box) -> None:
     ported.ok("list")  # waits for an owner that is still opening the vault
     right = ported.record["token"]

@@ -49,6 +49,7 @@ def test_twelve_clients_at_once_start_one_owner(box: Box) -> None:
     assert box.log.count(" listens, ") == 1
 
 
+@pytest.mark.slow
 def test_an_owner_begun_beside_another_ends_at_once(
     box: Box, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,6 +62,7 @@ def test_an_owner_begun_beside_another_ends_at_once(
     assert box.pid == pid
 
 
+@pytest.mark.slow
 def test_a_command_uses_the_owner_that_was_quicker_than_its_own(
     box: Box, monkeypatch: pytest.MonkeyPatch
 ) -> None:

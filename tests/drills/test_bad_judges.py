@@ -362,6 +362,7 @@ def live(life: Life, habit: str, nights: int) -> None:
         assert {"remember", "supersede", "flag"} | rare <= ops.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("habit", ["yes", "no", "random", *HABITS])
 def test_some_nights_of_a_bad_judge(life: Life, habit: str) -> None:
     live(life, habit, 2)

@@ -97,6 +97,7 @@ for number in range(int(sys.argv[2])):
 """
 
 
+@pytest.mark.slow
 def test_an_editor_loop_against_a_machine_loop(tmp_path: Path) -> None:
     """Both rewrite one note. The last words of the person are never replaced without having been
     committed under their name."""

@@ -80,6 +80,7 @@ def test_a_full_disk(small: Path, leave: int) -> None:
         assert reopen(small / "vault").health.problems() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leave", [0, 40_000, 200_000, 420_000])
 def test_a_full_disk_in_a_sync(small: Path, tmp_path: Path, leave: int) -> None:
     """What the other copy brings does not fit, at whatever step that shows: nothing of either is

@@ -266,6 +266,7 @@ def kills(folder: Path, count: int, seed: int) -> None:
 SEED = int(os.environ.get("SOAK_SEED", "0")) or random.SystemRandom().randrange(10**9)
 
 
+@pytest.mark.slow
 def test_thirty_steps(tmp_path: Path) -> None:
     soak(tmp_path, 30, 20261122)
 

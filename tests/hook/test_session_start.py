@@ -153,6 +153,7 @@ def test_an_unreadable_note_takes_nothing_from_the_others(talk: Talk) -> None:
     assert "ferry timetable" in talk("SessionStart", source="startup")
 
 
+@pytest.mark.slow
 def test_never_more_than_a_client_takes(talk: Talk) -> None:
     for number in range(12):
         orient(talk, f"Part {number}", "🚢 " * 500 + f"end of {number}")
@@ -269,6 +270,7 @@ def test_only_the_persons_own_words_and_this_folders_record_are_told(talk: Talk)
     assert "ledger" in talk("SessionStart", source="startup"), "else the line above tells nothing"
 
 
+@pytest.mark.slow
 def test_a_beginning_without_time_is_counted_and_said(talk: Talk) -> None:
     """The rendering is never done: a pipe that nobody writes to."""
     orient(talk, "The project", "We build a ferry timetable.")

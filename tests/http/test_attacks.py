@@ -253,6 +253,7 @@ def test_a_token_in_the_address_is_refused_even_beside_a_good_one(
         assert remote.key("admin")[-20:] not in answer.text
 
 
+@pytest.mark.slow
 def test_a_revoked_key_is_dead_within_a_second(remote: Remote) -> None:
     made = remote.box.json("keys", "add", "--role", "admin", "--name", "thief")
     header = {"Authorization": f"Bearer {made['key']}"}
@@ -269,6 +270,7 @@ def test_an_expired_key_is_dead(remote: Remote) -> None:
     eventually(lambda: remote.client.get("/status", headers=header).status_code == 401, 10)
 
 
+@pytest.mark.slow
 def test_a_revoked_caller_loses_an_open_stream(remote: Remote) -> None:
     key, made = remote.access.keys.add("reader")
     listen = request("subscriptions/listen", notifications={"toolsListChanged": True})

@@ -64,6 +64,7 @@ def works(remote: Remote, token: str) -> bool:
 # --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_whole_dance_by_hand(remote: Remote, program: Program) -> None:
     tokens = program.tokens()
     assert tokens["scope"] == "vault:read vault:write"
@@ -545,6 +546,7 @@ def test_ways_to_prove_oneself_that_make_no_sense(remote: Remote, program: Progr
         assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
 
 
+@pytest.mark.slow
 def test_while_nobody_can_tell_who_may_come_in_nobody_may(proxied: Remote) -> None:
     program = seen_at(proxied, "203.0.113.8")
     assert proxied.send("GET", "/status", "admin").status_code == 200

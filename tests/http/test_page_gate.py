@@ -71,6 +71,7 @@ def test_what_was_forgotten_is_told_to_nobody_over_a_network(
         assert "flower pot" not in answer.text
 
 
+@pytest.mark.slow
 def test_the_password_opens_it_until_there_is_another(solo: Callable[..., Remote]) -> None:
     remote = solo()
     seen = looking(remote, PASSWORD)
@@ -92,6 +93,7 @@ def test_a_hook_may_not_look(remote: Remote) -> None:
     assert enter(remote, remote.key("hook")).headers["location"] == "/ui/login?failed"
 
 
+@pytest.mark.slow
 def test_a_revoked_key_ends_the_session(solo: Callable[..., Remote]) -> None:
     remote = solo()
     seen = looking(remote, remote.key("writer"))

@@ -239,6 +239,7 @@ def test_circles_and_two_roots_end(tmp_path: Path) -> None:
     assert len(only(tmp_path, chat("c", [], mapping=tree(roots), current_node="b")).turns) == 1
 
 
+@pytest.mark.slow
 def test_a_chain_of_thousands(tmp_path: Path) -> None:
     turns = [("user" if n % 2 else "assistant", f"Number {n}.") for n in range(20_000)]
     assert len(only(tmp_path, chat("c", turns)).turns) == 20_000

@@ -170,6 +170,7 @@ def test_a_write_ahead_log_that_is_garbage(vault: Notes, open_index: Open) -> No
     assert again.count() == COUNT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_flipped_bytes_are_noticed_or_do_not_matter(
     vault: Notes, open_index: Open, seed: int

@@ -328,6 +328,7 @@ def test_a_large_change_can_be_searched_before_it_is_taken_apart(
     assert index.status()["pending"] == 0
 
 
+@pytest.mark.slow
 def test_searching_beside_writing(vault: Notes, open_index: Open) -> None:
     for number in range(300):
         vault.put(f"{number:03}.md", f"common word{number}")

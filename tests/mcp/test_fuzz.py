@@ -82,6 +82,7 @@ def test_over_stdio(box: Box, era: str, number: int) -> None:
 STATUS = {PARSE: {400}, REQUEST: {400}, PARAMS: {400, 200}, TOOL: {200}, SILENT: {202}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SIZES)
 @pytest.mark.parametrize("era", [MODERN, LEGACY])
 def test_over_http(box: Box, era: str, number: int) -> None:

@@ -77,7 +77,10 @@ def visit(place: str, number: int, until: float) -> list[float]:
     return took
 
 
-@pytest.mark.parametrize("seconds", [0, pytest.param(30, marks=pytest.mark.drill)])
+@pytest.mark.parametrize(
+    "seconds",
+    [pytest.param(0, marks=pytest.mark.slow), pytest.param(30, marks=pytest.mark.drill)],
+)
 def test_a_hundred_clients_at_once(box: Box, seconds: int) -> None:
     for number in range(20):
         box.remember(f"Boat number {number} is painted in colour {number}.")

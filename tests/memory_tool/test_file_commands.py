@@ -146,6 +146,7 @@ def test_a_range_that_is_none(files: Memories, given: object) -> None:
         files.run("view", {"path": "/memories/x.md", "view_range": given})
 
 
+@pytest.mark.slow
 def test_long_files_are_read_in_parts(files: Memories, call: Call) -> None:
     text = "".join(f"{'word ' * 200}{number}\n" for number in range(300))
     with pytest.raises(InvalidInput, match="at most 20,000 are stored"):
@@ -203,6 +204,7 @@ def test_folders_of_a_few_are_deleted_as_one(files: Memories, call: Call) -> Non
     assert call("list", limit=100)["total"] == 21
 
 
+@pytest.mark.slow
 def test_a_folder_with_thousands_shows_its_own_level(files: Memories, call: Call) -> None:
     call(
         "remember",

@@ -177,6 +177,7 @@ def test_a_fact_that_is_forgotten_is_gone_the_next_morning(lived: Lived) -> None
     assert "alcohol" in text
 
 
+@pytest.mark.slow
 def test_the_same_days_once_more_add_nothing(lived: Lived) -> None:
     def known() -> dict[str, tuple[str, str]]:
         rows = lived.app.call("list", {"limit": 10_000})["results"]

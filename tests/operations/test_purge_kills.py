@@ -66,6 +66,7 @@ def test_a_purge_killed_anywhere_is_finished(root: Path, point: str) -> None:
     dies_and_is_finished(root, point)
 
 
+@pytest.mark.slow
 def test_what_a_person_saves_meanwhile_stays(root: Path) -> None:
     with App.open(root, QUICK) as app:
         said_everywhere(app)

@@ -99,6 +99,7 @@ def rows(root: Path, notes: dict[str, str], questions: list[str]) -> list[list[s
         ]
 
 
+@pytest.mark.slow
 def test_few_notes_of_another_language_or_taken_for_it_change_no_english_answer(
     tmp_path: Path,
 ) -> None:

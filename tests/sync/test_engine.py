@@ -424,6 +424,7 @@ def test_far_too_many_deletions_stop_in_either_direction(tmp_path: Path, directi
     assert len(one.listing()) == 19
 
 
+@pytest.mark.slow
 def test_a_few_deletions_and_many_moves_do_not_stop(tmp_path: Path) -> None:
     one, two = copies(tmp_path, notes=12)
     (one.root / "moved").mkdir()
@@ -724,6 +725,7 @@ def test_a_remote_that_dies_in_the_middle_of_a_push(tmp_path: Path, hook: str) -
     assert len(git(one.root, "rev-list", "--merges", "HEAD").split()) == 1
 
 
+@pytest.mark.slow
 def test_a_race_is_run_again_without_a_storm_of_merges(tmp_path: Path) -> None:
     """Row 28: somebody is faster three times; ours arrives, with one merge for each time."""
     one, two = copies(tmp_path)

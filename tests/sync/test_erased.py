@@ -107,6 +107,7 @@ def holds_remote(remote: Path) -> bool:
     return "Kim has" in git(remote, "log", "--all", "-p")
 
 
+@pytest.mark.slow
 def test_a_merge_by_hand_is_noticed(pair: tuple[App, App, Path]) -> None:
     one, two, remote = pair
     purge.look(one.house, ["0123456789ab"]).run()
@@ -146,6 +147,7 @@ def test_a_pull_by_hand_brings_nothing_back(pair: tuple[App, App, Path]) -> None
     assert not holds(one.house.root)
 
 
+@pytest.mark.slow
 def test_a_pull_by_hand_right_after_a_purge_is_noticed(pair: tuple[App, App, Path]) -> None:
     """The remote still has it, so this sends nothing back there; but the person who purged it must
     not hear that all is well."""
@@ -282,6 +284,7 @@ def test_an_owner_hides_it_as_soon_as_git_has_joined(pair: tuple[App, App, Path]
         two.call("show", {"id": IDENT})
 
 
+@pytest.mark.slow
 def test_a_person_takes_it_up_again(pair: tuple[App, App, Path]) -> None:
     one, _, _ = pair
     purge.look(one.house, [IDENT]).run()
@@ -383,6 +386,7 @@ def test_only_what_came_since_is_gone_through(pair: tuple[App, App, Path]) -> No
     assert erased.known().back == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", [False, True])
 def test_a_text_that_was_purged_does_not_come_back_in_its_note(
     pair: tuple[App, App, Path], changed: bool

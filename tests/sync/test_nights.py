@@ -130,6 +130,7 @@ def settled(app: App) -> None:
     assert "[!conflict]" not in "".join(path.read_text() for path in app.house.root.rglob("*.md"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["--no-rebase", "--rebase"])
 def test_both_dream_the_same_night_and_a_person_pulls(pair: Pair, how: str) -> None:
     one, two = pair
@@ -145,6 +146,7 @@ def test_both_dream_the_same_night_and_a_person_pulls(pair: Pair, how: str) -> N
     settled(one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alone", [True, False])
 def test_both_dream_the_same_night_and_sync(pair: Pair, alone: bool) -> None:
     """With leases one of the runs gives way before they meet; without, what both made becomes one
@@ -185,6 +187,7 @@ def test_two_that_replaced_each_other_leave_one_in_force(pair: Pair) -> None:
     assert mended(two) == []
 
 
+@pytest.mark.slow
 def test_what_a_person_changed_or_took_back_stays(pair: Pair) -> None:
     one, two = pair
     both(pair)

@@ -817,6 +817,7 @@ def test_other_programs_moving_the_branch_are_followed(vault: Vault, root: Path)
     sound(root)
 
 
+@pytest.mark.slow
 def test_two_processes_never_overwrite_each_other(vault: Vault, root: Path) -> None:
     put(vault, 99)
     script = (

@@ -40,6 +40,7 @@ def test_health_says_what_is_and_what_waits(reader: Visitor) -> None:
     assert re.search(r"\b[1-9],\d{3} tokens\b", page.text)  # as long as what was asked
 
 
+@pytest.mark.slow
 def test_the_doctor_says_what_to_do(reader: Visitor, dreamt: Box) -> None:
     assert "Nothing is wrong" in reader.part("/ui/health/doctor").text
     note = next((dreamt.vault / "semantic").rglob("*.md"))
@@ -72,6 +73,7 @@ def test_of_two_one_holds(reader: Visitor, dreamt: Box) -> None:
     )
 
 
+@pytest.mark.slow
 def test_both_hold(other: Box) -> None:
     lived(other)
     reader = visitor(other)

@@ -80,6 +80,7 @@ def test_the_last_night_is_told_whole(reader: Visitor) -> None:
     assert "/ui/dreams/night/" in page.split("Other nights")[1]
 
 
+@pytest.mark.slow
 def test_a_decision_is_taken_back_and_put_back(reader: Visitor, dreamt: Box) -> None:
     def held() -> str:
         return dreamt.ok("recall", "--type", "semantic", "mast shed")
@@ -121,6 +122,7 @@ def test_there_is_no_such_night(reader: Visitor) -> None:
     assert reader.post("/ui/dreams/undo", {}).status == 400
 
 
+@pytest.mark.slow
 def test_proposals_are_shown_and_change_nothing(judge: Visitor, proposing: Box) -> None:
     overview = judge.get("/ui/dreams").text
     assert "6 proposals wait" in overview
@@ -129,6 +131,7 @@ def test_proposals_are_shown_and_change_nothing(judge: Visitor, proposing: Box) 
     assert proposing.json("review")["total"] == 6
 
 
+@pytest.mark.slow
 def test_accept_reject_and_edit(judge: Visitor, proposing: Box) -> None:
     sister = proposal(judge, "My sister Mette lives in Bergen.")
     answer = judge.post("/ui/dreams/accept", {"id": sister["id"]}, HX_Request="true")

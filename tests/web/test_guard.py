@@ -11,6 +11,7 @@ from tests.box import Box
 from tests.web.kit import Visitor, link, visitor
 
 
+@pytest.mark.slow
 def test_a_link_is_good_once(box: Box) -> None:
     base, code = link(box)
     first, second = Visitor(base), Visitor(base)

@@ -79,6 +79,7 @@ def test_the_timeline_leads_from_year_to_day(aged: tuple[Box, Visitor, str, str]
     assert f"/ui/memory/{soon}" not in person.get("/ui/timeline?kind=semantic").text
 
 
+@pytest.mark.slow
 def test_what_changed_in_a_time(other: Box) -> None:
     person = visitor(other)
     old = other.remember("The boat is <i>red</i>.")["id"]

@@ -54,6 +54,7 @@ def test_a_page_of_the_past_says_so(box: Box, person: Visitor) -> None:
     assert "As it was on" not in person.get("/ui/timeline").text
 
 
+@pytest.mark.slow
 def test_nothing_is_changed_in_the_past(other: Box) -> None:
     from tests.web.kit import visitor
 

@@ -108,6 +108,7 @@ def test_an_answer_that_no_loop_would_take_is_refused_where_it_is_given(fresh: B
     assert fresh.json("dream", "answer")["waiting"] == 1
 
 
+@pytest.mark.slow
 def test_a_night_in_which_every_question_failed_says_so(fresh: Box) -> None:
     fresh.init()
     fresh.ok("stop")

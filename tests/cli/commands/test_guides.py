@@ -28,6 +28,7 @@ def test_guides_are_shown_and_a_wrong_topic_names_the_right_ones(box: Box) -> No
     assert (done.returncode, b"sync" in done.stderr) == (3, True)
 
 
+@pytest.mark.slow
 def test_settings_that_differ_are_told_apart(box: Box) -> None:
     assert "recall.k" in box.ok("settings", "--all")
     changed = box.json("settings")["settings"]
@@ -35,6 +36,7 @@ def test_settings_that_differ_are_told_apart(box: Box) -> None:
     assert "recall.k" not in box.ok("settings")
 
 
+@pytest.mark.slow
 def test_settings_and_commands_can_be_looked_at_before_there_is_a_vault(fresh: Box) -> None:
     def told(*words: str) -> str:
         command = [sys.executable, "-c", ENTRY, *words]

@@ -8,9 +8,12 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.box import ENTRY, Box
 
 
+@pytest.mark.slow
 def test_each_strange_file_is_one_sentence(fresh: Box) -> None:
     root = fresh.vault = fresh.folder / "notes"
     root.mkdir()

@@ -246,6 +246,7 @@ def test_what_cannot_be_done(fresh: Box, args: list[str], code: int, said: str) 
     assert not (home(fresh) / ".cursor").exists()
 
 
+@pytest.mark.slow
 def test_a_path_that_no_settings_file_can_hold_is_refused(fresh: Box) -> None:
     odd = fresh.folder / os.fsdecode(b"v\xff")
     odd.mkdir()
@@ -290,6 +291,7 @@ def test_without_a_client_those_of_this_machine_are_listed_with_their_commands(f
     assert not list((home(fresh) / ".cursor").iterdir()), "a list changes nothing"
 
 
+@pytest.mark.slow
 def test_without_a_client_a_person_is_asked_about_each(fresh: Box) -> None:
     fresh.init()
     clients_here(fresh)
@@ -347,6 +349,7 @@ def test_one_command_sets_up_judge_and_capture_and_says_what_is_on_in_five_lines
     assert not list(home(fresh).rglob("config.toml"))
 
 
+@pytest.mark.slow
 def test_at_a_terminal_it_asks_who_judges_and_what_is_captured(fresh: Box) -> None:
     fresh.init()
     program = fresh.folder / "codex"

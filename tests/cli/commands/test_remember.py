@@ -153,6 +153,7 @@ def test_a_bad_line_is_named_and_loses_only_itself(box: Box) -> None:
     assert b"line 6: 'soon' is not a date" in done.stderr
 
 
+@pytest.mark.slow
 def test_each_acknowledged_line_is_durable(box: Box) -> None:
     items = [{"text": f"Acknowledged fact {n} on subject {n}."} for n in range(200)]
     done = box("remember", "--from-jsonl", "-", "--ack", stdin=lines(*items))
@@ -227,6 +228,7 @@ def test_an_editor(box: Box, tmp_path: Path) -> None:
     assert text_of(box, json.loads(out)["results"][0]["id"]) == "Written in the editor."
 
 
+@pytest.mark.slow
 def test_the_whole_intake_is_quick(box: Box) -> None:
     items = [{"text": f"Quick fact {n} of many, number {n}."} for n in range(500)]
     started = time.monotonic()

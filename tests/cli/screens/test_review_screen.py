@@ -41,6 +41,7 @@ def left(app: App) -> int:
     return int(app.call("review")["total"])
 
 
+@pytest.mark.slow
 def test_read_accept_and_reject_with_a_reason(app: App) -> None:
     async def scene(stage: Stage) -> None:
         await stage.sees("Review · 3 to decide")
@@ -100,6 +101,7 @@ def test_an_editor_that_saved_nothing_is_said(app: App) -> None:
     assert left(app) == 3
 
 
+@pytest.mark.slow
 def test_narrowed_down_and_all_of_a_kind(app: App) -> None:
     async def scene(stage: Stage) -> None:
         await stage.sees("Review · 3")

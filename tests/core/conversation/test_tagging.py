@@ -43,7 +43,7 @@ def test_any_line_has_a_probability_for_each_of_its_first_words() -> None:
 
 
 def test_the_weights_know_the_lines_they_were_made_from() -> None:
-    own, touched, spans, part = measure([*typed(), *lived()])
+    own, touched, spans, part = measure([*typed(), *lived()][::5])
     assert touched <= 0.1 * own
     assert part >= 0.8 * spans
 

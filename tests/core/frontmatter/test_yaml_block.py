@@ -444,6 +444,7 @@ def is_kept(lines: list[str], after: list[str]) -> bool:
     return all(line in rest for line in lines)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(keys, values, max_size=5), bodies)
 @settings(max_examples=300)
 def test_compose_then_read_gives_the_same(meta: dict[str, object], body: str) -> None:
@@ -515,6 +516,7 @@ def test_edits_one_by_one_and_together_mean_the_same(
     assert together[1] == body
 
 
+@pytest.mark.slow
 @given(
     st.text(max_size=200)
     | st.lists(st.sampled_from(list("---\n\r: []{}#&*!|>'\"%@`ab1 \t\x85\ufeff")), max_size=40).map(
@@ -720,6 +722,7 @@ def test_every_shape_has_its_verdict_in_time(name: str) -> None:
         assert "\n" not in reason
 
 
+@pytest.mark.slow
 def test_all_shapes_together_stay_small() -> None:
     """In a process of its own that may not grow by more than 200 MB."""
     code = (

@@ -224,6 +224,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=14),
     st.sampled_from(["\n", "\r\n", "\n\n", " "]),

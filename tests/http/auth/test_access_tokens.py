@@ -54,6 +54,7 @@ def test_the_example_of_rfc_7636() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_password() -> None:
     stored = hash_password("käse und brot ☕")
     assert "brot" not in str(stored)

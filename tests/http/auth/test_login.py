@@ -19,6 +19,7 @@ def login(store: Store, clock: Clock) -> Login:
     return Login(store, clock)
 
 
+@pytest.mark.slow
 def test_setting_and_checking(login: Login, store: Store) -> None:
     assert not login.exists
     assert not login.check("", "a")
@@ -57,6 +58,7 @@ def test_guessing_is_slow_for_each_and_for_all(login: Login, clock: Clock) -> No
     assert login.wait("a") == 0
 
 
+@pytest.mark.slow
 def test_who_knows_it_starts_afresh(login: Login) -> None:
     login.set(WORD)
     for _ in range(TRIES - 1):

@@ -136,6 +136,7 @@ def files_in(folder: str) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_it_is_downloaded_once_and_only_what_is_needed(hub: Hub, ask: Asked) -> None:
     doing, folder = ask(hub.url, "some/model")
     assert doing == "doing: downloading the embedding model some/model"
@@ -233,6 +234,7 @@ def test_a_person_who_said_offline_is_obeyed(
     assert hub.asked == []
 
 
+@pytest.mark.slow
 def test_the_embedder_passes_it_on(
     hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -115,6 +115,7 @@ shelf.close()
 """
 
 
+@pytest.mark.slow
 def test_fresh_files_of_chroma_hold_nothing_of_this_process(tmp_path: Path) -> None:
     """In a process of its own, whose memory has something to give away."""
     subprocess.run([sys.executable, "-c", FOUND, str(tmp_path / "chroma")], check=True, timeout=120)

@@ -138,6 +138,7 @@ def test_a_profile_stands_in_no_answers_way(call: Call) -> None:
     assert profile in shown["people"]
 
 
+@pytest.mark.slow
 def test_a_night_makes_some_and_the_next_goes_on(call: Call) -> None:
     items = [
         {"text": f"Person{n} did thing {m}.", "about": [f"Person{n}"], "created": "2026-05-01"}

@@ -126,6 +126,7 @@ def test_what_was_purged_is_not_imported_again(root: Path) -> None:
         assert app.call("list")["total"] == 1
 
 
+@pytest.mark.slow
 def test_attachments_go_with_the_last_memory_that_shows_them(root: Path) -> None:
     with App.open(root, QUICK) as app:
         data = b"%PDF and so on"
@@ -223,6 +224,7 @@ def test_what_cannot_be_looked_for(root: Path) -> None:
             purge.resume(app.house)
 
 
+@pytest.mark.slow
 def test_the_receipt_says_what_remotes_must_do(root: Path, tmp_path: Path) -> None:
     with App.open(root, QUICK) as app:
         remember(app, "The boat is called Petrel.")
@@ -296,6 +298,7 @@ def test_authors_and_their_addresses_go(root: Path) -> None:
         ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_notes_that_git_ignores_and_everybody_reads(root: Path) -> None:
     with App.open(root, QUICK) as app:
         (root / ".gitignore").write_text(".oneiro/\nprivate/\n")
@@ -440,6 +443,7 @@ def test_packs_that_are_kept_stop_it_beforehand(root: Path) -> None:
         assert left(root) == []
 
 
+@pytest.mark.slow
 def test_other_encodings_go(root: Path) -> None:
     with App.open(root, QUICK) as app:
         remember(app, "The boat is called Petrel.")

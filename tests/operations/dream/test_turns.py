@@ -120,6 +120,7 @@ def test_what_a_judge_never_answers_well_does_not_hold_up_the_others(root: Path,
         assert asked[3] < set().union(*asked[:3])
 
 
+@pytest.mark.slow
 def test_what_somebody_is_to_answer_does_not_pile_up_and_all_is_answered_in_the_end(
     root: Path,
 ) -> None:

@@ -54,6 +54,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.slow
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(notes=NOTES)
 def test_any_memories_come_back(

@@ -272,6 +272,7 @@ def test_batches_are_commits(
     assert len(episodes(root)) == 8
 
 
+@pytest.mark.slow
 def test_a_long_conversation_is_several_notes_each_with_its_speakers(
     tmp_path: Path, root: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -433,6 +434,7 @@ def told(call: Call) -> str:
     return str(call("orient", n=0)["text"])
 
 
+@pytest.mark.slow
 def test_what_was_forgotten_never_comes_back_into_the_orientation_by_an_undo(
     tmp_path: Path, root: Path, call: Call, app: App
 ) -> None:

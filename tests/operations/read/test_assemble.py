@@ -116,6 +116,7 @@ def test_two_of_one_name_are_named_and_one_is_taken_where_the_prompt_tells(call:
     assert other not in told["sections"]["people"]
 
 
+@pytest.mark.slow
 def test_a_budget_is_never_exceeded_and_nothing_is_cut(call: Call) -> None:
     call("remember", items=OCTYBOT)
     for number in range(12):

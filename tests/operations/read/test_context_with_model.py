@@ -162,6 +162,7 @@ def test_what_it_chose_before_it_failed_stands_first(
     assert [one.get("problem", "") != "" for one in found["trace"][-3:]] == [False, False, True]
 
 
+@pytest.mark.slow
 def test_a_budget_is_never_exceeded(app: App, call: Call, ids: dict[str, str]) -> None:
     del ids
     counted = quicktok.get_encoding("o200k_base")

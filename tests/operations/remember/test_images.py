@@ -225,6 +225,7 @@ with App.open(Path(sys.argv[1]), settings) as app:
 """
 
 
+@pytest.mark.slow
 def test_a_bomb_is_refused_without_allocating(root: Path) -> None:
     """Decoded it would take 2.7 GB; the process may not grow by a tenth of that."""
     done = subprocess.run(

@@ -98,6 +98,7 @@ def test_when_commits_came_by_their_order_and_their_dates(
     assert snapshot.arrivals(dates, 100) == came
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 130), max_size=12))
 def test_arrivals_never_fall_and_most_dates_hold(dates: list[int]) -> None:
     came = snapshot.arrivals(dates, 100)

@@ -190,6 +190,7 @@ def test_what_is_no_utf8_is_refused_rather_than_rewritten(root: Path) -> None:
     assert not committed(root, TOKEN)
 
 
+@pytest.mark.slow
 def test_only_the_beginning_of_a_huge_file_is_looked_at_unless_it_is_a_note() -> None:
     huge = b"\n" * 4_000_000 + TOKEN.encode()
     assert Secrets().inside("server.log", huge) == []
@@ -199,8 +200,8 @@ def test_only_the_beginning_of_a_huge_file_is_looked_at_unless_it_is_a_note() ->
 
 def test_a_key_is_found_anywhere_in_a_line_of_any_length() -> None:
     """And in a time that does not grow with the square of the line: this one took minutes."""
-    page = "https://a.example/b2c3d4e5f6a7b8c9d0e1f2 " * 30_000
-    for place in (0, 3_970, 4_970, 600_000, len(page)):
+    page = "https://a.example/b2c3d4e5f6a7b8c9d0e1f2 " * 3_000
+    for place in (0, 3_970, 4_970, 60_000, len(page)):
         assert [one.sha256 for one in Secrets().find(f"{page[:place]} {TOKEN} {page[place:]}")] == [
             MARK
         ]

@@ -336,6 +336,7 @@ for number in range(rounds):
 """
 
 
+@pytest.mark.slow
 def test_an_editor_that_empties_a_file_before_it_writes_is_never_caught_half_way(
     vault: Vault, root: Path
 ) -> None:

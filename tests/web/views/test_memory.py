@@ -48,6 +48,7 @@ def test_what_it_says_and_why(box: Box, person: Visitor) -> None:
         assert heading in text
 
 
+@pytest.mark.slow
 def test_looking_is_no_use(box: Box, person: Visitor) -> None:
     ident = box.remember("The pump was rebuilt last spring.")["id"]
     page(person, ident)
@@ -253,6 +254,7 @@ def test_a_link_is_followed(box: Box, person: Visitor) -> None:
     assert person.get("/ui/go").status == 303
 
 
+@pytest.mark.slow
 def test_a_note_that_nobody_adopted(other: Box) -> None:
     """No id, no frontmatter, odd keys: it is shown all the same."""
     (other.vault / "plain.md").write_text("# Plain\n\nJust <b>words</b> and [[nowhere]].\n")
@@ -286,6 +288,7 @@ def test_a_long_note_is_edited_and_no_form_is_a_fault(box: Box, person: Visitor)
     assert "Nothing was changed" in refused.text
 
 
+@pytest.mark.slow
 def test_a_heavy_note_keeps_nobody_waiting(other: Box) -> None:
     person = visitor(other)
     path = other.vault / "heavy.md"

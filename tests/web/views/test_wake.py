@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.box import Box
 from tests.web.kit import Visitor, visitor
 
 
+@pytest.mark.slow
 def test_an_empty_vault_says_what_to_do(other: Box) -> None:
     text = visitor(other).get("/ui/").text
     assert "A new session is told nothing yet" in text
     assert "oneiro remember" in text
 
 
+@pytest.mark.slow
 def test_lines_lead_to_what_they_rest_on(box: Box, person: Visitor) -> None:
     boat = box.remember("i sail a boat called petrel")["id"]
     said = "- On 2026-10-03 the person said: “i sail a boat called petrel”\n- It is [[Petrel|hers]] <b>."
