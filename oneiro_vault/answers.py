@@ -1156,7 +1156,7 @@ class NewRow(Difference):
 
 
 class RevisedRow(Difference):
-    """It reads differently; `words` are pairs of a mark and words."""
+    """It reads differently; `words` are pairs of a mark (`same`, `gone`, `new`) and text."""
 
     before: str
     after: str

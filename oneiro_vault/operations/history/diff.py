@@ -11,7 +11,7 @@ from typing import Final
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.markdown import orientation
-from oneiro_vault.core.markdown.word_diff import steps
+from oneiro_vault.core.markdown.word_diff import changes
 from oneiro_vault.core.memory import Memory, captured
 from oneiro_vault.core.time.date_ranges import iso
 from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, UnreadableNote, shown
@@ -140,7 +140,7 @@ def _revised(
         old, new = said(before, after)
     else:
         old, new = (note.body.strip() if note else "" for note in (before, after))
-    words = [list(step) for step in steps(old, new)]
+    words = [list(step) for step in changes(old, new)]
     return {**row, "before": old, "after": new, "words": words}
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields
 from typing import Final
 
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.markdown.word_diff import Change, changes
+from oneiro_vault.core.markdown.word_diff import GONE, NEW, changes, told
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import GitProblem, UnreadableNote
 from oneiro_vault.operations.history.diff import said
@@ -23,7 +22,6 @@ _TOLD: Final = (
     "derived_from", "supersedes",
 )  # fmt: skip
 """Keys of a new note that are shown where they are set."""
-_MARKS: Final = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
 _REPORTS: Final = "dreams/"
 
 
@@ -70,25 +68,10 @@ def change(path: str, before: bytes | None, after: bytes | None) -> answers.Prop
     found = changes(*both) if both[0] != both[1] else []
     return {
         **row,
-        "words": _told(found),
+        "words": told(found, GONE, NEW),
         "steps": [[*one] for one in found],
         "keys": _keys(old, new),
     }
-
-
-def _told(found: Sequence[Change]) -> str:
-    """In git's notation, line by line as they are: space at their ends stays outside of the
-    marks."""
-    parts: list[str] = []
-    for kind, text in found:
-        if words := text.strip():
-            start = text.index(words)
-            apart = " " if kind != "same" and parts and parts[-1][-2:] in ("-]", "+}") else ""
-            said = _MARKS[kind].format(words)
-            parts.append(apart + text[:start] + said + text[start + len(words) :])
-        elif kind != "gone":
-            parts.append(text)
-    return "".join(parts).strip()
 
 
 def parsed(path: str, data: bytes | None) -> Memory | None:
