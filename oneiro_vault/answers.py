@@ -456,12 +456,6 @@ class Listed(Answer):
     total: int
 
 
-class Waiting(Answer):
-    """`captures`: those that wait for encoding."""
-
-    waiting: list[ListRow]
-
-
 class FlaggedRow(ListRow):
     """A memory that is doubted, and the question for a person."""
 
@@ -1380,14 +1374,6 @@ class NextQuestion(Answer):
     batch: Batch | None
 
 
-class Decided(Answer):
-    """`dream_decide`."""
-
-    id: str
-    waiting: int
-    runs: list[Run]
-
-
 class BadAnswer(TypedDict):
     """An answer that was not taken."""
 
@@ -1667,13 +1653,6 @@ class Reindexed(Answer):
     chunks: int
     pending: int
     seconds: float
-
-
-class Embedded(Answer):
-    """`embed`: passages."""
-
-    embedded: int
-    pending: int
 
 
 class PurgePlan(Answer):

@@ -55,7 +55,7 @@ with App.open(root, Settings({"embed.model": "hash", "disk.reserve": 0, "edits.c
             "usage": {"id": name}, "versions": {"id": name}, "grounds": {"ids": [name]}, "wake": {"project": name}, "follow": {"to": name},
             "strength": {"id": name}, "fading": {"type": name, "as_of": name}, "whole_graph": {"project": name, "since": name, "as_of": name}, "timeline": {"within": name, "type": name, "by": name}, "influence": {"ids": [name]}, "blame": {"id": name}, "review": {"branch": name}, "review_accept": {"ids": [name]},
             "review_reject": {"ids": [name], "reason": name}, "diff": {"before": name}, "pr_summary": {"range": name},
-            "ratify": {"id": name}, "resolve": {"id": name}, "dream_decide": {"id": name, "answer": {}},
+            "ratify": {"id": name}, "resolve": {"id": name}, "dream_answers": {"answers": {name: {}}},
             "review_accept": {"ids": [name], "edited": {name: "hacked"}}, "review_reject": {"ids": [name]},
             "import_": {"path": name, "format": name, "project": name},
             "reflect": {"highlights": "hostile", "session": name, "updates": [{"id": name, "text": "hacked"}]},

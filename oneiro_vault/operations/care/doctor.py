@@ -337,14 +337,6 @@ def versions() -> dict[str, str]:
     return found
 
 
-def embed(house: House, progress: Progress = quiet) -> answers.Embedded:
-    """Compute every vector that is still missing, now."""
-    house.indexing.converge()
-    house.index.open_vectors()
-    done = house.index.embed(progress)
-    return {"schema": 1, "embedded": done, "pending": house.index.status()["pending"]}
-
-
 def watch(house: House, progress: Progress = quiet, seconds: float | None = None) -> answers.Answer:
     """Report `IDX <path> <sha256>` and `DEL <path>` through `progress`, until `seconds` are
     over."""

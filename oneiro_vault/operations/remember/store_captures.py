@@ -125,16 +125,6 @@ def _twin(house: House, title: str, text: str, session: str) -> answers.CaptureR
     return None if gone is None else {"id": gone["id"], "path": None, "duplicate_of": gone["id"]}
 
 
-# -- what waits for encoding
-
-
-def captures(house: House) -> answers.Waiting:
-    """Episodes of captures and reflections that have not become memories yet, oldest first."""
-    house.indexing.converge()
-    known = house.uses.remembered()
-    return {"schema": 1, "waiting": [known.line(row) for row in waiting(house)]}
-
-
 # -- the spool
 
 
