@@ -53,41 +53,35 @@ class Merge(Answer):
     members: list[ShownId] = Field(default_factory=list, max_length=16)
 
 
-class Consolidate:
-    """Merge what says the same."""
-
-    name = NAME
-
-    def run(self, snapshot: Snapshot) -> Asking:
-        """One question a cluster; and what follows from earlier decisions."""
-        found = {(one := question(group)).id: (one, group) for group in self.groups(snapshot)}
-
-        def decide(one: Question, verdict: Verdict) -> Decision | None:
-            assert isinstance(verdict.answer, Merge)
-            return merging(found[one.id][1], verdict.answer, one.id, verdict.judge)
-
-        merged = yield from asked_each(
-            [one for one, _ in found.values()],
-            snapshot.settings["consolidate.clusters"],
-            snapshot,
-            decide,
-        )
-        return [*due(snapshot), *doubled(snapshot), *merged]
-
-    def groups(self, snapshot: Snapshot) -> list[list[Note]]:
-        """Clusters of active knowledge, largest first."""
-        settings = snapshot.settings
-        notes = {note.id: note for note in snapshot.of("semantic")}
-        ids, vectors = snapshot.vectors(list(notes))
-        if len(ids) < 2:
-            return []
-        found = clusters(
-            vectors, settings["consolidate.similarity"], settings["consolidate.largest"]
-        )
-        return [[notes[ids[position]] for position in members] for members in found]
+name: Final = NAME
 
 
-LOOP: Final = Consolidate()
+def run(snapshot: Snapshot) -> Asking:
+    """One question a cluster; and what follows from earlier decisions."""
+    found = {(one := question(group)).id: (one, group) for group in groups(snapshot)}
+
+    def decide(one: Question, verdict: Verdict) -> Decision | None:
+        assert isinstance(verdict.answer, Merge)
+        return merging(found[one.id][1], verdict.answer, one.id, verdict.judge)
+
+    merged = yield from asked_each(
+        [one for one, _ in found.values()],
+        snapshot.settings["consolidate.clusters"],
+        snapshot,
+        decide,
+    )
+    return [*following(snapshot), *doubled(snapshot), *merged]
+
+
+def groups(snapshot: Snapshot) -> list[list[Note]]:
+    """Clusters of active knowledge, largest first."""
+    settings = snapshot.settings
+    notes = {note.id: note for note in snapshot.of("semantic")}
+    ids, vectors = snapshot.vectors(list(notes))
+    if len(ids) < 2:
+        return []
+    found = clusters(vectors, settings["consolidate.similarity"], settings["consolidate.largest"])
+    return [[notes[ids[position]] for position in members] for members in found]
 
 
 def question(group: Sequence[Note]) -> Question:
@@ -267,7 +261,7 @@ _AT_ONCE: Final = 60.0
 """Seconds between a decision and its commit: an end of validity this near is the decision's."""
 
 
-def due(snapshot: Snapshot) -> list[Decision]:
+def following(snapshot: Snapshot) -> list[Decision]:
     """What follows from earlier decisions: what was announced begins, a contradiction ends with one
     of its sides, a circle is broken."""
     return [*begun(snapshot), *settled(snapshot), *reinstated(snapshot)]

@@ -14,25 +14,21 @@ Fading: TypeAlias = tuple[float, Note]
 """When a memory fades, or did (epoch seconds)."""
 
 
-class Decay:
-    """Report what fades."""
-
-    name = "decay"
-
-    def run(self, snapshot: Snapshot) -> Asking:
-        """Nothing is asked and nothing decided."""
-        del snapshot
-        yield from ()
-        return []
-
-    def told(self, snapshot: Snapshot) -> list[str]:
-        """A line a memory that has faded, the latest first, or will soon, the next first."""
-        faded, fading = forecast(snapshot)
-        soon = [f"- {_named(note)}: fades on {_day(when)}" for when, note in fading]
-        return [*soon, *(f"- {_named(note)}: faded on {_day(when)}" for when, note in faded)]
+name: Final = "decay"
 
 
-LOOP: Final = Decay()
+def run(snapshot: Snapshot) -> Asking:
+    """Nothing is asked and nothing decided."""
+    del snapshot
+    yield from ()
+    return []
+
+
+def told(snapshot: Snapshot) -> list[str]:
+    """A line a memory that has faded, the latest first, or will soon, the next first."""
+    faded, fading = forecast(snapshot)
+    soon = [f"- {_named(note)}: fades on {_day(when)}" for when, note in fading]
+    return [*soon, *(f"- {_named(note)}: faded on {_day(when)}" for when, note in faded)]
 
 
 def forecast(snapshot: Snapshot) -> tuple[list[Fading], list[Fading]]:

@@ -133,35 +133,30 @@ class Subject:
         return max(facts, len(talks))
 
 
-class Entities:
-    """Give names their notes, and keep the profiles."""
-
-    name = NAME
-
-    def run(self, snapshot: Snapshot) -> Asking:
-        """Nothing is asked."""
-        yield from ()
-        subjects = _subjects(snapshot)
-        known = _known(snapshot)
-        over = _Over(snapshot)
-        new = [
-            (name, subject)
-            for name, subject in sorted(subjects.items())
-            if not subject.forms & known
-            and subject.counts()
-            and keyed(NAME, _key(name)) not in snapshot.settled
-        ]
-        new.sort(key=lambda one: -len(one[1].notes))
-        made = (_made(name, subject, over) for name, subject in new)
-        kept = (
-            _kept(note, [one for one in subjects.values() if one.forms & names], over)
-            for note, names in _profiles(snapshot)
-        )
-        first = islice((one for one in made if one is not None), MOST)
-        return [*first, *islice((one for one in kept if one is not None), MOST)]
+name: Final = NAME
 
 
-LOOP: Final = Entities()
+def run(snapshot: Snapshot) -> Asking:
+    """Nothing is asked."""
+    yield from ()
+    subjects = _subjects(snapshot)
+    known = _known(snapshot)
+    over = _Over(snapshot)
+    new = [
+        (name, subject)
+        for name, subject in sorted(subjects.items())
+        if not subject.forms & known
+        and subject.counts()
+        and keyed(NAME, _key(name)) not in snapshot.settled
+    ]
+    new.sort(key=lambda one: -len(one[1].notes))
+    made = (_made(name, subject, over) for name, subject in new)
+    kept = (
+        _kept(note, [one for one in subjects.values() if one.forms & names], over)
+        for note, names in _profiles(snapshot)
+    )
+    first = islice((one for one in made if one is not None), MOST)
+    return [*first, *islice((one for one in kept if one is not None), MOST)]
 
 
 def _subjects(snapshot: Snapshot) -> dict[str, Subject]:
