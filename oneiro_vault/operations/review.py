@@ -41,10 +41,10 @@ _EDITED: Final = "edited in review"
 _LEFT_OUT: Final = "left out when its branch was merged"
 
 
-def review(vault: Vault, index: Index, /, branch: str | None = None) -> answers.Review:
-    """The proposals that wait, of all branches or of one: what, why, and what would change, word by
-    word, without secrets (what is accepted is what was proposed, whole)."""
-    found = [one for one in proposals.waiting(vault) if branch in (None, one.branch.name)]
+def review(vault: Vault, index: Index, /) -> answers.Review:
+    """The proposals that wait, of all branches: what, why, and what would change, word by word,
+    without secrets (what is accepted is what was proposed, whole)."""
+    found = list(proposals.waiting(vault))
     rows = [_row(vault, index, one) for one in found]
     names = list(dict.fromkeys(one.branch.name for one in found))
     branches: list[answers.Branch] = [

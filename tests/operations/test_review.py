@@ -192,7 +192,6 @@ def test_only_a_person_decides_and_names_are_checked(app: App) -> None:
         with pytest.raises(NotFound):
             app.call(op, {"ids": ["ffff0000ffff0000"]})
     assert len(open_(app)) == 2
-    assert app.call("review", {"branch": "dream/1999-01-01"})["total"] == 0
 
 
 def test_a_prefix_of_two_proposals_is_refused() -> None:

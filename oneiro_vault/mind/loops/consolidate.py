@@ -197,22 +197,18 @@ ENOUGH: Final = 2
 
 
 def pairs(
-    vectors: Vectors, threshold: float, most: int = 0, block: int = BLOCK
+    vectors: Vectors, threshold: float, most: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     """Pairs (i < j) with cosine >= `threshold`, nearest first: (n x 2 positions, n cosines). Rows
-    of `vectors` have length 1.
-
-    All of them, or (`most` > 0) for each i its `most` nearest j.
-    """
+    of `vectors` have length 1; for each i its `most` nearest j."""
     found: list[npt.NDArray[np.int64]] = [np.zeros((0, 2), np.int64)]
     near: list[npt.NDArray[np.float32]] = [np.zeros(0, np.float32)]
-    for start in range(0, len(vectors), block):
+    for start in range(0, len(vectors), BLOCK):
         scores = (
-            vectors[start : start + block] @ vectors[start:].T
+            vectors[start : start + BLOCK] @ vectors[start:].T
         )  # the triangle above the diagonal is enough
         scores[:, : len(scores)][np.tri(len(scores), dtype=bool)] = -2.0
-        if most:
-            _thin(scores, threshold, most)
+        _thin(scores, threshold, most)
         rows, columns = np.nonzero(scores >= threshold)
         found.append(np.stack((rows + start, columns + start), axis=1))
         near.append(scores[rows, columns])

@@ -28,7 +28,9 @@ LONGEST: Final = 36_500
 BEFORE: Final = 90
 """Days back that a curve shows at most."""
 MOST: Final = 1_000
-"""Uses, or rows, of one answer."""
+"""Rows of one answer."""
+_USES: Final = 50
+"""Uses of one memory that are told one by one."""
 
 
 def strength(house: House, id: str, days: int = 30) -> answers.Strength:
@@ -55,11 +57,9 @@ def strength(house: House, id: str, days: int = 30) -> answers.Strength:
     }
 
 
-def usage(house: House, id: str, limit: int = 50) -> answers.Usage:
+def usage(house: House, id: str) -> answers.Usage:
     """The deliberate uses of one memory, and when it was called wrong; forgotten memories too.
-    Raises InvalidInput, NotFound, AmbiguousId."""
-    if not 1 <= limit <= MOST:
-        raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
+    Raises NotFound, AmbiguousId."""
     house.indexing.converge()
     ident, path = recall_show.anyone(house.indexing, id)
     row = house.index.by_path(path) if path else None
@@ -73,7 +73,7 @@ def usage(house: House, id: str, limit: int = 50) -> answers.Usage:
         "schema": 1,
         "id": ident or (row.handle if row else id),
         "title": row.title if row else "",
-        "uses": [_looked(event) for event in events[:limit]],
+        "uses": [_looked(event) for event in events[:_USES]],
         "total": len(events),
     }
 

@@ -252,14 +252,13 @@ def whole_graph(
     project: str | None = None,
     since: str | None = None,
     until: str | None = None,
-    ever: bool = False,
     as_of: str | None = None,
     wait: float = 0.0,
 ) -> answers.WholeGraph:
     """All notes but the reports of dreams, and names that no note has (of type `name`), with all
     edges between them: of these types, or `without` some; of a project; of this time. What is left
     out moves nothing: places are those of the whole, known after at most `wait` seconds or not yet
-    (ask again). `ever`: also what was replaced or has ended. Not a use of any. Raises InvalidInput,
+    (ask again). Not a use of any. Raises InvalidInput,
     NotFound for an `as_of` before the history."""
     if not 0 <= wait <= LONGEST:
         raise InvalidInput(f"wait is from 0 to {LONGEST:.0f} seconds")
@@ -269,9 +268,8 @@ def whole_graph(
     after = _day(as_of_view.span(house.clock(), until)[1] if until else None, "~")
     with opened(house, as_of) as view:
         drawn = house.drawn = house.drawn or Drawn(house)
-        whole = _whole(drawn, view, ever, house.uses.forgotten())
-        living = not ever and not view.past
-        at = drawn.places.of(whole.refs, whole.edges, wait, living)
+        whole = _whole(drawn, view, house.uses.forgotten())
+        at = drawn.places.of(whole.refs, whole.edges, wait, not view.past)
         kept = _kept(
             whole,
             lambda one: (
@@ -291,13 +289,13 @@ def _day(moment: float | None, otherwise: str) -> str:
     return otherwise if moment is None else dates.iso(moment)[:10]
 
 
-def _whole(drawn: Drawn, view: View, ever: bool, forgotten: Collection[str]) -> Whole:
+def _whole(drawn: Drawn, view: View, forgotten: Collection[str]) -> Whole:
     now = dates.iso(view.known.now)
     # by the hour: what a note says ends by the clock
-    key = (view.index.state(), view.past, ever, now[:13])
+    key = (view.index.state(), view.past, now[:13])
     found = drawn.wholes.get(key)
     if found is None:
-        speaking = StatedBy((*EVER, "archived") if ever else LIVE, "" if ever else now)
+        speaking = StatedBy(LIVE, now)
         found = _read(view, speaking, forgotten)
         drawn.wholes = {**dict([*drawn.wholes.items()][1 - _KEPT :]), key: found}
     return found

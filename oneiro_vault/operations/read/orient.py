@@ -227,16 +227,13 @@ def reflect(
     house: House,
     highlights: str,
     updates: Sequence[Mapping[str, Any]] | None = None,
-    session: str | None = None,
     actor: str = "model",
 ) -> answers.Reflected:
     """Store the highlights as an episode tagged `reflection`, then say the named memories anew, one
     by one."""
     if len(updates or ()) > MOST:
         raise InvalidInput(f"updates must be a list of at most {MOST}", kept="Nothing was written.")
-    item = {"text": highlights, "type": "episodic", "tags": ["reflection"]} | (
-        {"session": session} if session else {}
-    )
+    item = {"text": highlights, "type": "episodic", "tags": ["reflection"]}
     stored = write.remember(house, [item], actor)["results"][0]
     updated: list[answers.Updated] = []
     failed: list[answers.Failed] = []

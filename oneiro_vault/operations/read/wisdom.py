@@ -244,17 +244,12 @@ def influencing(row: Row, days: Days) -> answers.Influencing:
 
 
 STEPS: Final = 10
-MOST_PLOTTED: Final = 40
-"""Memories whose influence is told."""
+_PLOTTED: Final = 8
+"""Of the most used memories."""
 
 
-def plots(indexing: Indexing, uses: Uses, /, limit: int = 8) -> answers.Plots:
-    """What `stats --plot` and the page draw; `limit`: of the most used memories. Not a use.
-    Raises InvalidInput."""
-    if not 1 <= limit <= MOST_PLOTTED:
-        raise InvalidInput(
-            f"limit must be a whole number from 1 to {MOST_PLOTTED}, not {shown(limit)}"
-        )
+def plots(indexing: Indexing, uses: Uses, /) -> answers.Plots:
+    """What `stats --plot` and the page draw. Not a use."""
     index = indexing.index
     indexing.converge()
     rows = index.list(without=REPORT, limit=10_000_000)
@@ -271,15 +266,15 @@ def plots(indexing: Indexing, uses: Uses, /, limit: int = 8) -> answers.Plots:
         "lasting": strong["lasting"],
         "faded": strong["faded"],
         "uses": {kind: dict(sorted(every[kind].items())) for kind in KINDS},
-        "influence": _most_used(rows, used, limit),
+        "influence": _most_used(rows, used),
         "nights": _nights(index),
     }
 
 
-def _most_used(rows: list[Row], used: dict[str, Days], limit: int) -> list[answers.Influencing]:
+def _most_used(rows: list[Row], used: dict[str, Days]) -> list[answers.Influencing]:
     found = [influencing(row, used[row.id]) for row in rows if row.id in used]
     found = [one for one in found if one["uses"] or one["wrong"]]
-    return sorted(found, key=lambda one: (-one["uses"], one["title"], one["id"]))[:limit]
+    return sorted(found, key=lambda one: (-one["uses"], one["title"], one["id"]))[:_PLOTTED]
 
 
 def _growth(rows: list[Row]) -> dict[str, dict[str, int]]:

@@ -230,7 +230,9 @@ def test_zeros_are_near_nothing() -> None:
 )
 def test_pairs_are_all_pairs(angles: list[int], threshold: float, block: int) -> None:
     vectors = around(*angles)
-    found, scores = pairs(vectors, threshold, block=block)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(consolidate, "BLOCK", block)
+        found, scores = pairs(vectors, threshold, len(angles))
     every = {
         (i, j)
         for i in range(len(angles))
@@ -246,8 +248,10 @@ def test_of_a_crowded_store_the_nearest_are_looked_at(
     angles: list[int], most: int, block: int
 ) -> None:
     vectors = around(*angles)
-    found, scores = pairs(vectors, 0.51, most, block)
-    every, cosines = pairs(vectors, 0.51)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(consolidate, "BLOCK", block)
+        found, scores = pairs(vectors, 0.51, most)
+    every, cosines = pairs(vectors, 0.51, len(angles))
     assert set(map(tuple, found.tolist())) <= set(map(tuple, every.tolist()))
     for i in range(len(angles)):
         wanted = sorted(cosines[every[:, 0] == i], reverse=True)[:most]
