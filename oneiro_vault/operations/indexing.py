@@ -212,11 +212,7 @@ class Indexing:
         if not rows:
             raise self._unknown(wanted)
         if len(rows) > 1:
-            which = "; ".join(f"{row.handle} ({row.path})" for row in rows[:8])
-            raise AmbiguousId(
-                f"{shown(text)} fits {len(rows)} memories: {which}",
-                hint="Give more characters, or mend the copied id.",
-            )
+            raise several(text, rows, "memories", "Give more characters, or mend the copied id.")
         return rows[0]
 
     def _not_an_id(self, text: str) -> OneiroError:
@@ -341,3 +337,9 @@ class Vectors:
     def _warm(self) -> None:
         self.embedder.wake()
         self.indexing.index.open_vectors()
+
+
+def several(ident: str, rows: list[Row], what: str, hint: str) -> AmbiguousId:
+    """What is raised for an id that fits more than one of them."""
+    which = "; ".join(f"{row.handle} ({row.path})" for row in rows[:8])
+    return AmbiguousId(f"{shown(ident)} fits {len(rows)} {what}: {which}", hint=hint)

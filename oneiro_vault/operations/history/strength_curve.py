@@ -15,10 +15,10 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.core.time import strength as curve
 from oneiro_vault.core.time.strength import DAY
-from oneiro_vault.errors import InvalidInput, shown
+from oneiro_vault.errors import InvalidInput
 from oneiro_vault.index.base import Age, Row
 from oneiro_vault.operations.read import recall_show
-from oneiro_vault.operations.read.recall_show import check_text, many, opened
+from oneiro_vault.operations.read.recall_show import check_text, check_whole, many, opened
 from oneiro_vault.operations.runtime import DOUBT, House, Remembered, View
 
 POINTS: Final = 61
@@ -35,8 +35,7 @@ _USES: Final = 50
 
 def strength(house: House, id: str, days: int = 30) -> answers.Strength:
     """The curve of one memory, from 90 days ago at most to `days` ahead. Not a use of it."""
-    if not 1 <= days <= LONGEST:
-        raise InvalidInput(f"days must be a whole number from 1 to {LONGEST}, not {shown(days)}")
+    check_whole("days", days, 1, LONGEST)
     row = house.indexing.resolve(id)
     known = house.uses.remembered()
     looks, learned = _looks(row, known)
@@ -151,8 +150,7 @@ def fading(
     `gone` those that have, the latest first. Not a use of any. What somebody said to be wrong is
     neither: it does not come back by being kept. Raises InvalidInput, NotFound for an `as_of`
     before the history."""
-    if not 1 <= days <= LONGEST:
-        raise InvalidInput(f"days must be a whole number from 1 to {LONGEST}, not {shown(days)}")
+    check_whole("days", days, 1, LONGEST)
     check_page(limit, offset)
     kinds = many(type or ())
     check_text(*kinds)

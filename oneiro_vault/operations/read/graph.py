@@ -24,7 +24,14 @@ from oneiro_vault.index.base import Node, Row
 from oneiro_vault.index.keyword.edge_rows import UNTYPED, StatedBy
 from oneiro_vault.operations.history import as_of_view
 from oneiro_vault.operations.read.readable import served
-from oneiro_vault.operations.read.recall_show import REPORT, check_text, many, meant, opened
+from oneiro_vault.operations.read.recall_show import (
+    REPORT,
+    check_text,
+    check_whole,
+    many,
+    meant,
+    opened,
+)
 from oneiro_vault.operations.runtime import House, View
 from oneiro_vault.recall import graph_layout
 from oneiro_vault.recall.graph_layout import Pairs, Places, Points, components
@@ -56,11 +63,11 @@ def graph(
     `places`: also where to draw each, the first in the middle. Raises NotFound for what the vault
     has never heard of, AmbiguousId where several have the name.
     """
-    asked = (relation,) if isinstance(relation, str) else tuple(relation)
+    asked = many(relation)
     check_text(name, to, *asked)
     steps = (1 if to is None else 4) if depth is None else depth
-    if not 1 <= steps <= DEEPEST or not 1 <= limit <= MOST:
-        raise InvalidInput(f"depth is from 1 to {DEEPEST}, limit from 1 to {MOST}")
+    check_whole("depth", steps, 1, DEEPEST)
+    check_whole("limit", limit, 1, MOST)
     with opened(house, as_of) as view:
         statuses = (*EVER, "archived") if ever else LIVE
         speaking = StatedBy(statuses, "" if ever else dates.iso(view.known.now))

@@ -16,11 +16,17 @@ import numpy as np
 from oneiro_vault import answers
 from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core.memory import captured
-from oneiro_vault.errors import InvalidInput, NotFound, shown
+from oneiro_vault.errors import InvalidInput, NotFound
 from oneiro_vault.index.base import Filters, Row, Vectors
 from oneiro_vault.index.store import Index
 from oneiro_vault.operations.indexing import Indexing
-from oneiro_vault.operations.read.recall_show import REPORT, check_text
+from oneiro_vault.operations.read.recall_show import (
+    REPORT,
+    check_few,
+    check_text,
+    check_whole,
+    many,
+)
 from oneiro_vault.operations.remember import write
 from oneiro_vault.operations.runtime import DOUBT, USEFUL, House, Remembered, Uses
 from oneiro_vault.recall import result_lines
@@ -61,15 +67,14 @@ def consult(
 ) -> answers.Consulted:
     """What bears on a decision: principles and lessons, cases that went well and cases that did
     not, each with what became of it. `concept`: only what has these tags. Decides nothing."""
-    check_text(decision, context, *((concept,) if isinstance(concept, str) else concept))
+    check_text(decision, context, *many(concept))
     if not decision.strip():
         raise InvalidInput("there is no decision", hint='Try `oneiro consult "ship on a Friday?"`.')
-    if not 1 <= limit <= MOST:
-        raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
+    check_whole("limit", limit, 1, MOST)
     house.indexing.converge()
     query = " ".join(filter(None, (decision.strip(), (context or "").strip())))
     vector, degraded = house.vectors.query(query, wait=True, progress=progress)
-    tags = (concept,) if isinstance(concept, str) else tuple(concept)
+    tags = many(concept)
     principles = _found(house, query, vector, Filters(type=PRINCIPLE, tag=tags or None), limit)
     cases = [
         row
@@ -182,9 +187,8 @@ def influence(house: House, ids: Sequence[str] = ()) -> answers.Influence:
     """How often each principle or lesson, or each of these memories, was looked at, by month and by
     day, and called useful or wrong; the most used first."""
     house.indexing.converge()
-    named = [ids] if isinstance(ids, str) else list(ids)
-    if len(named) > MOST_NAMED:
-        raise InvalidInput(f"{len(named)} ids at once are too many", hint=f"At most {MOST_NAMED}.")
+    named = many(ids)
+    check_few(named, MOST_NAMED)
     rows = [house.indexing.resolve(one) for one in named] or house.index.list(
         type=PRINCIPLE, limit=10_000
     )

@@ -126,6 +126,12 @@ def draft(house: House, item: Mapping[str, Any], actor: str, names: Names) -> Dr
     return made
 
 
+def check_owner(row: Row, actor: str, hint: str) -> None:
+    """Raise InvalidInput where a machine would change what is a person's (`memory.owned`)."""
+    if (why := memories.owned(row)) and actor != "user":
+        raise InvalidInput(f"{row.title} {why}", kept=KEPT, hint=hint)
+
+
 def _replaced(house: House, named: Any, actor: str) -> list[Row]:
     """The memories that a request says it replaces. Raises InvalidInput for what may not be."""
     if not named:
@@ -136,12 +142,7 @@ def _replaced(house: House, named: Any, actor: str) -> list[Row]:
         house.indexing.resolve(str(one)) for one in ([named] if isinstance(named, str) else named)
     ]
     for row in rows:
-        if (why := memories.owned(row)) and actor != "user":
-            raise InvalidInput(
-                f"{row.title} {why}",
-                kept=KEPT,
-                hint="Only a person may replace it; `reframe` proposes other words.",
-            )
+        check_owner(row, actor, "Only a person may replace it; `reframe` proposes other words.")
         if row.superseded_by:
             raise InvalidInput(
                 f"{row.title} was replaced already",

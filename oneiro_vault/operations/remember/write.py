@@ -33,6 +33,7 @@ from oneiro_vault.operations.remember.drafts import (
     Draft,
     Names,
     body_of,
+    check_owner,
     concise,
     conversations,
     describes,
@@ -421,12 +422,7 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answ
     history and `restore` brings them back."""
     row = house.indexing.resolve(id)
     data = house.vault.read(row.path)
-    if (why := memories.owned(row)) and actor != "user":
-        raise InvalidInput(
-            f"{row.title} {why}",
-            kept=KEPT,
-            hint="Only a person may forget it; `reframe` proposes other words.",
-        )
+    check_owner(row, actor, "Only a person may forget it; `reframe` proposes other words.")
     untold = quoting(house, row)
     sha = sha256(data).hexdigest()
     receipt = house.vault.forget(row.id, row.path, sha, actor, reason, untold)
