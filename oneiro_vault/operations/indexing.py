@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +25,7 @@ from oneiro_vault.errors import (
 )
 from oneiro_vault.index.base import LOADING, Embedder, Refreshed, Row
 from oneiro_vault.index.store import Index
+from oneiro_vault.vault.change import Change, Operation, Receipt
 from oneiro_vault.vault.vault import Vault
 
 SOON = 256
@@ -140,6 +141,13 @@ class Indexing:
             yield report
         finally:
             self.doing = ("", 0, 0)
+
+    def apply(self, changes: Sequence[Change], operation: Operation, **more: Any) -> Receipt:
+        """`Vault.apply`; the index follows."""
+        receipt = self.vault.apply(changes, operation, **more)
+        if not receipt.refused:
+            self.refresh([*receipt.written, *(one.path for one in changes)])
+        return receipt
 
     def refresh(self, paths: Iterable[str]) -> None:
         """Index these paths again (changed, new or gone)."""

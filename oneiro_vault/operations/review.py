@@ -166,9 +166,7 @@ def _accept(indexing: Indexing, one: Proposal, words: Mapping[str, str], actor: 
                 why, kept="The note stays as it is.", hint="A later run looks at it again."
             )
 
-    receipt = indexing.vault.apply(changes, operation, check=check)
-    indexing.refresh([change.path for change in changes])
-    return receipt.commit
+    return indexing.apply(changes, operation, check=check).commit
 
 
 def _hidden(path: str) -> InvalidInput:
@@ -384,10 +382,9 @@ def _changed(
     operation: Operation,
     body: str | None = None,
 ) -> str | None:
-    content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), keys, body))
-    receipt = indexing.vault.apply([Write(row.path, content, sha256(data).hexdigest())], operation)
-    indexing.refresh([*receipt.written, row.path])
-    return receipt.commit or None
+    content = yaml_block.edited(data, keys, body)
+    change = Write(row.path, content, sha256(data).hexdigest())
+    return indexing.apply([change], operation).commit or None
 
 
 def resolve(

@@ -59,7 +59,7 @@ class File:
         return Write(self.path, self._whole(), self.base)
 
     def _whole(self) -> bytes:
-        return self.data or yaml_block.encode(yaml_block.compose(self.meta, self.body))
+        return self.data or yaml_block.composed(self.meta, self.body)
 
 
 @dataclass

@@ -119,8 +119,7 @@ def move(indexing: Indexing, /, id: str, path: str, actor: str = "user") -> answ
     operation = Operation(
         "revise", f"{row.title} is {target} now", actor, (row.id,) if row.id else ()
     )
-    receipt = indexing.vault.apply([Write(target, data), Remove(row.path, base)], operation)
-    indexing.refresh([row.path, target])
+    receipt = indexing.apply([Write(target, data), Remove(row.path, base)], operation)
     return {
         "schema": 1,
         "id": row.handle,

@@ -71,7 +71,7 @@ class Draft:
 
     def compose(self) -> bytes:
         """The whole file. Raises InvalidInput for what no note can hold."""
-        return yaml_block.encode(yaml_block.compose(self.meta, self.body))
+        return yaml_block.composed(self.meta, self.body)
 
 
 def draft(house: House, item: Mapping[str, Any], actor: str, names: Names) -> Draft:
