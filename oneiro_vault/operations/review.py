@@ -31,6 +31,7 @@ from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.git.staging_area import Entry as File
 from oneiro_vault.vault.history import proposal_branches
 from oneiro_vault.vault.history.proposal_branches import Open
+from oneiro_vault.vault.history.undo import REPORTS
 from oneiro_vault.vault.secrets.secret_scan import REMOVED
 from oneiro_vault.vault.vault import Vault
 
@@ -305,7 +306,7 @@ def _keep_reports(indexing: Indexing, branch: Open) -> None:
         if entry.op != "ledger" or entry.decision or entry.run not in made:
             continue
         there = {
-            path: repo.entry(branch.tip, path) for path in entry.paths if path.startswith("dreams/")
+            path: repo.entry(branch.tip, path) for path in entry.paths if path.startswith(REPORTS)
         }
         writes = [
             Write(path, repo.data(file.blob))
@@ -345,7 +346,7 @@ def ratify(
     if known.type != "orientation":
         hint = "Only what is always loaded is ratified: notes of the type `orientation`."
         raise InvalidInput(f"{row.title} is of the type {known.type}", kept=_KEPT, hint=hint)
-    if known.status not in ("active", "dormant") and not undo:
+    if known.status not in memories.LIVE and not undo:
         raise InvalidInput(
             f"{row.title} is {known.status}",
             kept=_KEPT,

@@ -19,7 +19,7 @@ from oneiro_vault.classify import orientation_gate
 from oneiro_vault.core.conversation.turns import OWN, REFLECTION
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.orientation import shorten
-from oneiro_vault.core.memory import weakest
+from oneiro_vault.core.memory import LIVE, weakest
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
 from oneiro_vault.core.text import claims
 from oneiro_vault.mind.base import (
@@ -136,7 +136,7 @@ def waits(note: Note, snapshot: Snapshot) -> bool:
         for child in made
         if child is not None and child.memory.level > note.memory.level
     ]
-    return not any(memory.status in ("active", "dormant") for memory in above)
+    return not any(memory.status in LIVE for memory in above)
 
 
 def groups(snapshot: Snapshot) -> list[tuple[str, list[Note]]]:

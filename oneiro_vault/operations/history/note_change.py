@@ -12,6 +12,7 @@ from oneiro_vault.core.markdown.word_diff import GONE, NEW, changes, told
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import GitProblem, UnreadableNote
 from oneiro_vault.operations.history.diff import said
+from oneiro_vault.vault.history.undo import REPORTS
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import is_note
 
@@ -22,7 +23,6 @@ _TOLD: Final = (
     "derived_from", "supersedes",
 )  # fmt: skip
 """Keys of a new note that are shown where they are set."""
-_REPORTS: Final = "dreams/"
 
 
 def in_commit(vault: Vault, commit: str) -> list[answers.ProposedChange]:
@@ -33,7 +33,7 @@ def in_commit(vault: Vault, commit: str) -> list[answers.ProposedChange]:
     with suppress(GitProblem):
         parent = next(iter(repo.parents(commit)), "")
         for path, sides in repo.difference(parent, commit).items():
-            if not is_note(path) or path.startswith(_REPORTS):
+            if not is_note(path) or path.startswith(REPORTS):
                 continue
             before, after = (repo.data(side.blob) if side else None for side in sides)
             if not any(vault.erased.in_file(path, data) for data in (before, after) if data):

@@ -9,8 +9,8 @@ from oneiro_vault import answers
 from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core.markdown.orientation import units
 from oneiro_vault.core.markdown.word_diff import cell, changes, told
-from oneiro_vault.core.memory import Memory
-from oneiro_vault.operations.history.diff import ALIVE, Comparison, Pair, compare, said
+from oneiro_vault.core.memory import LIVE, Memory
+from oneiro_vault.operations.history.diff import Comparison, Pair, compare, said
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.recall.request import Asked
 from oneiro_vault.recall.search import Search
@@ -145,7 +145,7 @@ def _heir(found: Comparison, pair: Pair) -> str:
 def _fate(found: Comparison, pair: Pair) -> str:
     if pair.after is None:
         return "forgotten"
-    if pair.after.status in ALIVE:
+    if pair.after.status in LIVE:
         return f"held until {cell(pair.after.valid_until, 30)}"
     return " by ".join(filter(None, (cell(pair.after.status, 20), _heir(found, pair))))
 

@@ -16,7 +16,7 @@ from oneiro_vault import answers
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.taxonomy import inverse
-from oneiro_vault.core.memory import captured
+from oneiro_vault.core.memory import LIVE, captured
 from oneiro_vault.core.text.query import spellings
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import InvalidInput, NotFound, shown
@@ -36,7 +36,7 @@ from oneiro_vault.operations.runtime import House, View
 from oneiro_vault.recall import graph_layout
 from oneiro_vault.recall.graph_layout import Pairs, Places, Points, components
 from oneiro_vault.recall.graph_walk import Graph, Ref, Walk, wanted
-from oneiro_vault.recall.request import EVER, LIVE
+from oneiro_vault.recall.request import EVER
 
 DEEPEST: Final = 6
 MOST: Final = 2_000

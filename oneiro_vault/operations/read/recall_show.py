@@ -15,7 +15,7 @@ from oneiro_vault import answers
 from oneiro_vault.api import Progress, quiet
 from oneiro_vault.capture import prompt_counts
 from oneiro_vault.core.frontmatter.salvage import BROKEN, salvage
-from oneiro_vault.core.memory import Memory, parse
+from oneiro_vault.core.memory import LIVE, Memory, parse
 from oneiro_vault.core.text.language import NAMES
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import (
@@ -40,7 +40,7 @@ from oneiro_vault.operations.remember.store_captures import waiting
 from oneiro_vault.operations.runtime import House, View
 from oneiro_vault.recall import result_lines
 from oneiro_vault.recall.graph_walk import Graph, Ref
-from oneiro_vault.recall.request import LIVE, Asked, Found
+from oneiro_vault.recall.request import Asked, Found
 from oneiro_vault.recall.search import Search
 from oneiro_vault.settings.definitions import in_force
 from oneiro_vault.vault.history.commit_log import Entry

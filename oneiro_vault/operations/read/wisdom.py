@@ -15,7 +15,7 @@ import numpy as np
 
 from oneiro_vault import answers
 from oneiro_vault.api import Progress, quiet
-from oneiro_vault.core.memory import captured
+from oneiro_vault.core.memory import OVER, captured
 from oneiro_vault.errors import InvalidInput, NotFound
 from oneiro_vault.index.base import Filters, Row, Vectors
 from oneiro_vault.index.store import Index
@@ -294,7 +294,7 @@ def _growth(rows: list[Row]) -> dict[str, dict[str, int]]:
 def _strengths(known: Remembered, rows: list[Row]) -> answers.Strengths:
     counts, lasting, faded = [0] * STEPS, 0, 0
     for row in rows:
-        if row.status in ("superseded", "archived"):
+        if row.status in OVER:
             continue
         if math.isinf(known.stability(row)):
             lasting += 1
