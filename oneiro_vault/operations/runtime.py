@@ -105,7 +105,7 @@ class House:
 
     def now(self) -> str:
         """This moment as RFC 3339 with an offset."""
-        return datetime.fromtimestamp(self.clock()).astimezone().isoformat(timespec="seconds")
+        return dates.iso(self.clock())
 
 
 USEFUL: Final = "useful"

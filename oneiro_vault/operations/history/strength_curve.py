@@ -165,7 +165,7 @@ def fading(
             "total": len(found),
             "until": dates.iso(until),
             "threshold": view.known.faded,
-            "days": dict(Counter(_day(when) for when, _ in found)),
+            "days": dict(Counter(dates.iso(when)[:10] for when, _ in found)),
             "types": dict(Counter(one.type for _, one in every).most_common()),
             "faded": len(over),
         }
@@ -208,7 +208,3 @@ def _rows(view: View, found: Sequence[tuple[float, Age]]) -> list[answers.Fading
         for when, one in found
         if (row := rows.get(one.key)) is not None
     ]
-
-
-def _day(moment: float) -> str:
-    return datetime.fromtimestamp(moment).astimezone().date().isoformat()

@@ -243,7 +243,7 @@ def _moment(house: House, given: str) -> str:
             kept=KEPT,
             hint="Use 2026-03-05 or 2026-03-05T14:30:00+01:00.",
         )
-    return datetime.fromtimestamp(start).astimezone().isoformat(timespec="seconds")
+    return dates.iso(start)
 
 
 def _dates(house: House, meta: dict[str, object]) -> None:
@@ -262,7 +262,7 @@ def _dates(house: House, meta: dict[str, object]) -> None:
 def _to_come(house: House, moment: str) -> bool:
     """Has it not come yet, by the clock of this machine? A day alone has come when it has begun
     here, though it has not in UTC."""
-    today = datetime.fromtimestamp(house.clock()).astimezone().date().isoformat()
+    today = dates.iso(house.clock())[:10]
     begun = "T00:00:00" in moment and moment[:10] <= today
     return not begun and (memories.epoch(moment) or 0.0) > house.clock() + _SKEW
 
