@@ -456,12 +456,6 @@ class Listed(Answer):
     total: int
 
 
-class Waiting(Answer):
-    """`captures`: those that wait for encoding."""
-
-    waiting: list[ListRow]
-
-
 class FlaggedRow(ListRow):
     """A memory that is doubted, and the question for a person."""
 
@@ -1156,7 +1150,7 @@ class NewRow(Difference):
 
 
 class RevisedRow(Difference):
-    """It reads differently; `words` are pairs of a mark and words."""
+    """It reads differently; `words` are pairs of a mark (`same`, `gone`, `new`) and text."""
 
     before: str
     after: str
@@ -1378,14 +1372,6 @@ class NextQuestion(Answer):
     question: Question | None
     waiting: int
     batch: Batch | None
-
-
-class Decided(Answer):
-    """`dream_decide`."""
-
-    id: str
-    waiting: int
-    runs: list[Run]
 
 
 class BadAnswer(TypedDict):
@@ -1667,13 +1653,6 @@ class Reindexed(Answer):
     chunks: int
     pending: int
     seconds: float
-
-
-class Embedded(Answer):
-    """`embed`: passages."""
-
-    embedded: int
-    pending: int
 
 
 class PurgePlan(Answer):

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 4_000_000
 """Bytes beyond which a line is a pasted file or a picture, not something said."""
-_TOOL = 200
-_NAMES = {"user": "User", "assistant": "Assistant"}
+TOOL = 200
+NAMES = {"user": "User", "assistant": "Assistant"}
 TURN = "User:"
 """How what a person said begins."""
-_SPEAKERS = tuple(_NAMES)  # not the dict: a type may be anything, also what cannot be hashed
+_SPEAKERS = tuple(NAMES)  # not the dict: a type may be anything, also what cannot be hashed
 _UNSAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage", "forkedFrom")
 """A fork begins with a copy of another conversation, which is captured there."""
 _ADDED = re.compile(
@@ -35,7 +35,7 @@ _ADDED = re.compile(
     r"local-command-(?:stdout|stderr|caveat)|bash-(?:stdout|stderr)|task-notification|"
     r"turn_aborted|subagent_notification)>"
 )
-_SPEAKS = re.compile(r"^(?=(?:User|Assistant):)", re.MULTILINE)
+SPEAKS = re.compile(r"^(?=(?:User|Assistant):)", re.MULTILINE)
 """A conversation that was pasted is a quotation."""
 _INSTRUCTIONS = "# AGENTS.md instructions"
 
@@ -82,15 +82,15 @@ def read(path: str, start: int = 0, most: int = 1 << 62) -> tuple[list[Turn], in
 
 def render(turns: list[Turn]) -> str:
     """As Markdown paragraphs, each speaker named where they begin; "" when nobody said anything."""
-    if not any(turn.role in _NAMES for turn in turns):
+    if not any(turn.role in NAMES for turn in turns):
         return ""
     parts: list[str] = []
     speaker = ""
     for turn in turns:
-        named = turn.role in _NAMES and turn.role != speaker
-        words = _SPEAKS.sub("> ", turn.text)
-        parts.append(f"{_NAMES[turn.role]}: {words}" if named else words)
-        speaker = turn.role if turn.role in _NAMES else speaker
+        named = turn.role in NAMES and turn.role != speaker
+        words = SPEAKS.sub("> ", turn.text)
+        parts.append(f"{NAMES[turn.role]}: {words}" if named else words)
+        speaker = turn.role if turn.role in NAMES else speaker
     return "\n\n".join(parts)
 
 
@@ -183,7 +183,7 @@ def _tool(name: object, arguments: object) -> str:
     """What it answered is left out, since it can be had again."""
     words = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     words = " ".join(redact(words).split())
-    return f"[{_text(name) or 'tool'}] {words if len(words) <= _TOOL else words[:_TOOL] + '…'}"
+    return f"[{_text(name) or 'tool'}] {words if len(words) <= TOOL else words[:TOOL] + '…'}"
 
 
 def _clean(role: str, text: str) -> str:

@@ -28,6 +28,10 @@ ENTITY: Final = "entity"
 PROCEDURE: Final = "procedure"
 TYPES: Final = (EPISODIC, "semantic", "orientation", ENTITY, PROCEDURE, "principle")
 STATUSES: Final = ("active", "pending", "dormant", "superseded", "archived")
+LIVE: Final = ("active", "dormant")
+"""Statuses that answer a question. `pending` is inert until reviewed; superseded and archived notes
+answer only when asked for."""
+OVER: Final = ("superseded", "archived")
 TRUSTS: Final = ("user", "said", "model", "external")
 """Strongest first. `said`: typed by the person in a conversation, as a client recorded it."""
 OWN_WORDS: Final = ("user", "said")

@@ -54,8 +54,6 @@ class Budgeted:
     ceilings: Ceilings
     patience: Patience = field(default_factory=Patience)
     spent: Spent = field(default_factory=Spent)
-    chunk: int = 0
-    """Questions handed on at once; their answers may pass a ceiling. 0: the judge's `at_once`."""
     fallback: Judge | None = None
     """Answers for now what nobody was reached for: such a question stays open for the next run."""
     unreached: str = ""
@@ -116,7 +114,8 @@ class Budgeted:
             yield ident, Raw(problem=why, unasked=True)
 
     def _part(self, todo: Sequence[Question]) -> list[Question]:
-        size = self.chunk or int(getattr(self.judge, "at_once", CHUNK))
+        # questions handed on at once: their answers may pass a ceiling
+        size = int(getattr(self.judge, "at_once", CHUNK))
         c, s = self.ceilings, self.spent
         if c.calls:
             size = min(size, c.calls - s.calls)

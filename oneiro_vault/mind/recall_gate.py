@@ -14,13 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from oneiro_vault.core.memory import captured
+from oneiro_vault.core.memory import LIVE, captured
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.validate import Turned
 
 TOP: Final = 10
 """Rows among which the knowledge must be."""
-ANSWERING: Final = frozenset(("active", "dormant"))
 """Statuses that answer a question."""
 UNSEEN: Final = frozenset(
     """
@@ -44,10 +43,10 @@ class View:
         gone, changed = set(self.gone), dict(self.changed)
         for name, edit in named(decision):
             if isinstance(edit, New):
-                if str(edit.meta.get("status", "active")) in ANSWERING:
+                if str(edit.meta.get("status", "active")) in LIVE:
                     changed[name] = str(edit.meta.get("title", "")), edit.body
                 continue
-            if str(edit.changes.get("status") or notes[edit.id].memory.status) not in ANSWERING:
+            if str(edit.changes.get("status") or notes[edit.id].memory.status) not in LIVE:
                 gone.add(edit.id)
                 changed.pop(edit.id, None)
             elif edit.body is not None or set(edit.changes) - UNSEEN - {
@@ -108,7 +107,7 @@ class Gate:
         touched = [
             edit.id
             for edit in decision.edits
-            if isinstance(edit, Set) and notes[edit.id].memory.status in ANSWERING
+            if isinstance(edit, Set) and notes[edit.id].memory.status in LIVE
         ]
         touched += [
             ident

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +25,7 @@ from oneiro_vault.errors import (
 )
 from oneiro_vault.index.base import LOADING, Embedder, Refreshed, Row
 from oneiro_vault.index.store import Index
+from oneiro_vault.vault.change import Change, Operation, Receipt
 from oneiro_vault.vault.vault import Vault
 
 SOON = 256
@@ -141,6 +142,13 @@ class Indexing:
         finally:
             self.doing = ("", 0, 0)
 
+    def apply(self, changes: Sequence[Change], operation: Operation, **more: Any) -> Receipt:
+        """`Vault.apply`; the index follows."""
+        receipt = self.vault.apply(changes, operation, **more)
+        if not receipt.refused:
+            self.refresh([*receipt.written, *(one.path for one in changes)])
+        return receipt
+
     def refresh(self, paths: Iterable[str]) -> None:
         """Index these paths again (changed, new or gone)."""
         with self._lock:
@@ -212,11 +220,7 @@ class Indexing:
         if not rows:
             raise self._unknown(wanted)
         if len(rows) > 1:
-            which = "; ".join(f"{row.handle} ({row.path})" for row in rows[:8])
-            raise AmbiguousId(
-                f"{shown(text)} fits {len(rows)} memories: {which}",
-                hint="Give more characters, or mend the copied id.",
-            )
+            raise several(text, rows, "memories", "Give more characters, or mend the copied id.")
         return rows[0]
 
     def _not_an_id(self, text: str) -> OneiroError:
@@ -341,3 +345,9 @@ class Vectors:
     def _warm(self) -> None:
         self.embedder.wake()
         self.indexing.index.open_vectors()
+
+
+def several(ident: str, rows: list[Row], what: str, hint: str) -> AmbiguousId:
+    """What is raised for an id that fits more than one of them."""
+    which = "; ".join(f"{row.handle} ({row.path})" for row in rows[:8])
+    return AmbiguousId(f"{shown(ident)} fits {len(rows)} {what}: {which}", hint=hint)

@@ -14,6 +14,7 @@ from oneiro_vault.vault.git.staging_area import Entry as File
 from oneiro_vault.vault.history import proposal_branches
 from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.history.proposal_branches import Open
+from oneiro_vault.vault.history.undo import REPORTS
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.edits import id_of
 from oneiro_vault.vault.worktree.files import checked, is_note
@@ -24,7 +25,6 @@ following."""
 REJECTED: Final = "rejected"
 ACCEPTED: Final = "accepted"
 """For what came in without the decision's own commit: a pull request that was squashed."""
-REPORTS: Final = "dreams/"
 """Where runs tell what they did."""
 _KNOWN: Final = (File("", FILE), None)
 Changed: TypeAlias = Mapping[str, tuple[File | None, File | None]]

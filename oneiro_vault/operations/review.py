@@ -31,6 +31,7 @@ from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.git.staging_area import Entry as File
 from oneiro_vault.vault.history import proposal_branches
 from oneiro_vault.vault.history.proposal_branches import Open
+from oneiro_vault.vault.history.undo import REPORTS
 from oneiro_vault.vault.secrets.secret_scan import REMOVED
 from oneiro_vault.vault.vault import Vault
 
@@ -41,10 +42,10 @@ _EDITED: Final = "edited in review"
 _LEFT_OUT: Final = "left out when its branch was merged"
 
 
-def review(vault: Vault, index: Index, /, branch: str | None = None) -> answers.Review:
-    """The proposals that wait, of all branches or of one: what, why, and what would change, word by
-    word, without secrets (what is accepted is what was proposed, whole)."""
-    found = [one for one in proposals.waiting(vault) if branch in (None, one.branch.name)]
+def review(vault: Vault, index: Index, /) -> answers.Review:
+    """The proposals that wait, of all branches: what, why, and what would change, word by word,
+    without secrets (what is accepted is what was proposed, whole)."""
+    found = list(proposals.waiting(vault))
     rows = [_row(vault, index, one) for one in found]
     names = list(dict.fromkeys(one.branch.name for one in found))
     branches: list[answers.Branch] = [
@@ -166,9 +167,7 @@ def _accept(indexing: Indexing, one: Proposal, words: Mapping[str, str], actor: 
                 why, kept="The note stays as it is.", hint="A later run looks at it again."
             )
 
-    receipt = indexing.vault.apply(changes, operation, check=check)
-    indexing.refresh([change.path for change in changes])
-    return receipt.commit
+    return indexing.apply(changes, operation, check=check).commit
 
 
 def _hidden(path: str) -> InvalidInput:
@@ -307,7 +306,7 @@ def _keep_reports(indexing: Indexing, branch: Open) -> None:
         if entry.op != "ledger" or entry.decision or entry.run not in made:
             continue
         there = {
-            path: repo.entry(branch.tip, path) for path in entry.paths if path.startswith("dreams/")
+            path: repo.entry(branch.tip, path) for path in entry.paths if path.startswith(REPORTS)
         }
         writes = [
             Write(path, repo.data(file.blob))
@@ -347,7 +346,7 @@ def ratify(
     if known.type != "orientation":
         hint = "Only what is always loaded is ratified: notes of the type `orientation`."
         raise InvalidInput(f"{row.title} is of the type {known.type}", kept=_KEPT, hint=hint)
-    if known.status not in ("active", "dormant") and not undo:
+    if known.status not in memories.LIVE and not undo:
         raise InvalidInput(
             f"{row.title} is {known.status}",
             kept=_KEPT,
@@ -384,10 +383,9 @@ def _changed(
     operation: Operation,
     body: str | None = None,
 ) -> str | None:
-    content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), keys, body))
-    receipt = indexing.vault.apply([Write(row.path, content, sha256(data).hexdigest())], operation)
-    indexing.refresh([*receipt.written, row.path])
-    return receipt.commit or None
+    content = yaml_block.edited(data, keys, body)
+    change = Write(row.path, content, sha256(data).hexdigest())
+    return indexing.apply([change], operation).commit or None
 
 
 def resolve(

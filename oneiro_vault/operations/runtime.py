@@ -18,6 +18,7 @@ from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.frontmatter.salvage import BROKEN
+from oneiro_vault.core.memory import LIVE
 from oneiro_vault.core.ranking import Weights
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.core.time import strength as curve
@@ -28,7 +29,6 @@ from oneiro_vault.index.keyword.queries import Answers
 from oneiro_vault.index.store import Index
 from oneiro_vault.operations.indexing import Indexing, Vectors
 from oneiro_vault.recall.answer_order import holds
-from oneiro_vault.recall.request import LIVE
 from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.write import disk
@@ -105,7 +105,7 @@ class House:
 
     def now(self) -> str:
         """This moment as RFC 3339 with an offset."""
-        return datetime.fromtimestamp(self.clock()).astimezone().isoformat(timespec="seconds")
+        return dates.iso(self.clock())
 
 
 USEFUL: Final = "useful"

@@ -156,7 +156,6 @@ OPS: Final[dict[str, Op]] = {
     "dream": Op("dream.run_now:dream"),
     "dream_stop": Op(dream_stop, upkeep=True),
     "dream_next": Op("dream.deferred_answers:dream_next", reads_only=True),
-    "dream_decide": Op("dream.deferred_answers:dream_decide"),
     "dream_answers": Op("dream.deferred_answers:dream_answers"),
     "scheduled": Op("dream.scheduler:scheduled"),
     "schedule": Op("dream.scheduler:schedule", asks=True),
@@ -165,7 +164,6 @@ OPS: Final[dict[str, Op]] = {
     "review_accept": Op(review.review_accept),
     "review_reject": Op(review.review_reject),
     "capture": Op(store_captures.capture),
-    "captures": Op(store_captures.captures, reads_only=True),
     "import_": Op("exchange.import_archive:import_", local=True),
     "collect": Op(store_captures.collect),
     "graph": Op(graph.graph, reads_only=True),
@@ -213,6 +211,5 @@ OPS: Final[dict[str, Op]] = {
     "sync": Op(synchronize.sync, brings=True),
     "doctor": Op(doctor.doctor, upkeep=True, asks=True),
     "reindex": Op(doctor.reindex, upkeep=True),
-    "embed": Op(doctor.embed, upkeep=True),
     "watch": Op(doctor.watch, reads_only=True),
 }

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from oneiro_vault.api import Progress
 from oneiro_vault.core.markdown.quoting import without_comments
-from oneiro_vault.core.memory import ENTITY, EPISODIC, OWN_WORDS, PROCEDURE, captured
+from oneiro_vault.core.memory import ENTITY, EPISODIC, LIVE, OWN_WORDS, PROCEDURE, captured
 from oneiro_vault.core.question import Answer, Question, Raw, Shown, ShownId, check
 from oneiro_vault.core.ranking import Weights
 from oneiro_vault.core.text.query import fold
@@ -28,7 +28,7 @@ from oneiro_vault.judges.base import used
 from oneiro_vault.judges.budget import Budgeted, Spent
 from oneiro_vault.recall.gather import Candidate, Gathered, Step, relation_line
 from oneiro_vault.recall.graph_walk import Graph
-from oneiro_vault.recall.request import LIVE, Asked, Ledger
+from oneiro_vault.recall.request import Asked, Ledger
 from oneiro_vault.recall.search import DAY, Search
 
 STEPS: Final = 8

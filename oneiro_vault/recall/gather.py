@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from oneiro_vault.core.markdown.taxonomy import CATEGORY, inverse
-from oneiro_vault.core.memory import CAPTURE, ENTITY, OWN_WORDS, captured
+from oneiro_vault.core.memory import CAPTURE, ENTITY, LIVE, OWN_WORDS, captured
 from oneiro_vault.core.ranking import Weights
 from oneiro_vault.core.text.query import fold
 from oneiro_vault.core.time import date_ranges as dates
@@ -28,7 +28,7 @@ from oneiro_vault.index.keyword.edge_rows import UNTYPED, StatedBy
 from oneiro_vault.index.store import Index
 from oneiro_vault.recall.graph_walk import Graph, Ref, Tie
 from oneiro_vault.recall.relevance import ENOUGH, Sign, signs
-from oneiro_vault.recall.request import LIVE, Asked, Found, Ledger
+from oneiro_vault.recall.request import Asked, Found, Ledger
 from oneiro_vault.recall.search import Search
 
 if TYPE_CHECKING:

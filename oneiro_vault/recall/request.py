@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from oneiro_vault import answers
+from oneiro_vault.core.memory import LIVE
 from oneiro_vault.index.base import Filters, Row
 
-LIVE: Final = ("active", "dormant")
-"""Statuses that answer a question. `pending` is inert until reviewed; superseded and archived notes
-answer only when asked for."""
 EVER: Final = (*LIVE, "superseded")
 """Statuses that answer a question about what was."""
 

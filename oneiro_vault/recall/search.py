@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from oneiro_vault import answers
-from oneiro_vault.core.memory import captured, profile
+from oneiro_vault.core.memory import LIVE, captured, profile
 from oneiro_vault.core.ranking import (
     Evidence,
     Features,
@@ -45,7 +45,7 @@ from oneiro_vault.index.base import Filters, Row, Vectors
 from oneiro_vault.index.keyword.queries import Answers
 from oneiro_vault.recall import answer_order
 from oneiro_vault.recall.answer_order import Captures, among
-from oneiro_vault.recall.request import EVER, LIVE, Asked, Found, Ledger
+from oneiro_vault.recall.request import EVER, Asked, Found, Ledger
 
 TOP: Final = 100
 """Candidates from each list; from 50 to 200 nothing changes on the development set."""

@@ -53,12 +53,12 @@ with App.open(root, Settings({"embed.model": "hash", "disk.reserve": 0, "edits.c
             "graph": {"name": name, "to": name}, "levels": {"id": name}, "feedback": {"id": name, "useful": False},
             "correct": {"id": name, "text": "hacked"}, "context": {"prompt": name, "project": name}, "consult": {"decision": name, "concept": name},
             "usage": {"id": name}, "versions": {"id": name}, "grounds": {"ids": [name]}, "wake": {"project": name}, "follow": {"to": name},
-            "strength": {"id": name}, "fading": {"type": name, "as_of": name}, "whole_graph": {"project": name, "since": name, "as_of": name}, "timeline": {"within": name, "type": name, "by": name}, "influence": {"ids": [name]}, "blame": {"id": name}, "review": {"branch": name}, "review_accept": {"ids": [name]},
+            "strength": {"id": name}, "fading": {"type": name, "as_of": name}, "whole_graph": {"project": name, "since": name, "as_of": name}, "timeline": {"within": name, "type": name}, "influence": {"ids": [name]}, "blame": {"id": name}, "review_accept": {"ids": [name]},
             "review_reject": {"ids": [name], "reason": name}, "diff": {"before": name}, "pr_summary": {"range": name},
-            "ratify": {"id": name}, "resolve": {"id": name}, "dream_decide": {"id": name, "answer": {}},
+            "ratify": {"id": name}, "resolve": {"id": name}, "dream_answers": {"answers": {name: {}}},
             "review_accept": {"ids": [name], "edited": {name: "hacked"}}, "review_reject": {"ids": [name]},
             "import_": {"path": name, "format": name, "project": name},
-            "reflect": {"highlights": "hostile", "session": name, "updates": [{"id": name, "text": "hacked"}]},
+            "reflect": {"highlights": "hostile", "updates": [{"id": name, "text": "hacked"}]},
         }.items():
             try:
                 found = app.call(op, params)

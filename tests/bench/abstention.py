@@ -82,7 +82,7 @@ def filed(notes: Sequence[str]) -> Iterator[App]:
         init_vault(root)
         with App.open(root, Settings({"disk.reserve": 0})) as app:
             app.call("remember", {"items": [{"text": note} for note in notes], "dedupe": False})
-            app.call("embed")
+            app.house.index.embed()
             yield app
 
 
@@ -100,7 +100,7 @@ def month() -> list[bool | None]:
     with tempfile.TemporaryDirectory() as folder:
         lived = life.live(Path(folder) / "vault", None, settings={"embed.model": "default"})
         with lived.app as app:
-            app.call("embed")
+            app.house.index.embed()
             return _first(app, asked)
 
 

@@ -69,7 +69,7 @@ def lived(life: Mapping[str, Any]) -> Iterator[tuple[App, dict[str, str]]]:
         with App.open(root, settings, clock=Clock(now)) as app:
             items = [{k: v for k, v in one.items() if k != "key"} for one in life["memories"]]
             stored = app.call("remember", {"items": items})["results"]
-            app.call("embed", {})
+            app.house.index.embed()
             yield (
                 app,
                 {row["id"]: m["key"] for row, m in zip(stored, life["memories"], strict=True)},

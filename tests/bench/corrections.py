@@ -45,7 +45,7 @@ def measure(path: Path, told: list[str]) -> Counter[str]:
                 (fact.key, fact.versions[0].quote): _said(app, clock, fact, fact.versions[0])
                 for fact in sorted(month.facts, key=lambda one: one.versions[0].day)
             }
-            app.call("embed", {})
+            app.house.index.embed()
             app.call("dream", {})
             for fact, old, new in sorted(changes, key=lambda one: one[2].day):
                 ident = _standing(app, ids[fact.key, old.quote])

@@ -109,7 +109,7 @@ def build(unit: Unit, plain: bool) -> tuple[App, dict[str, str], tempfile.Tempor
     app = App.open(root, Settings({"disk.reserve": 0}))
     items = [item(document, plain) for document in unit["docs"]]
     done = app.call("remember", {"items": items, "dedupe": False})
-    app.call("embed")
+    app.house.index.embed()
     return (
         app,
         {row["id"]: doc["id"] for row, doc in zip(done["results"], unit["docs"], strict=True)},

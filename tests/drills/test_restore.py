@@ -40,7 +40,7 @@ def asked(root: Path, now: float, *, exact: bool = False) -> list[list[str]]:
     `exact`: the nearest of all passages, where Chroma's search finds nearly all of the nearest.
     """
     with _opened(root, now) if exact else App.open(root, QUICK, clock=lambda: now) as app:
-        app.call("embed")
+        app.house.index.embed()
         state = app.call("status")
         assert (state["pending"], state["behind"], state["uncommitted"]) == (0, 0, 0)
         return [

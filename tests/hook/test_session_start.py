@@ -12,6 +12,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.core.markdown.orientation import LIMIT, units
 from oneiro_vault.hook import session_start
+from oneiro_vault.operations.remember import store_captures
 from oneiro_vault.settings.definitions import Settings
 from tests.box import eventually
 from tests.hook.conftest import Talk
@@ -231,7 +232,7 @@ def test_the_next_conversation_learns_how_the_last_one_ended(talk: Talk) -> None
     talk("SessionEnd")
     with opened(talk) as app:
         app.collect()
-        assert len(app.captures()["waiting"]) == 1
+        assert len(store_captures.waiting(app.house)) == 1
     same, talk.session = talk.session, "the next one"
     said = talk("SessionStart", source="startup")
     assert said.startswith(session_start.EMPTY)

@@ -15,6 +15,8 @@ Script = Callable[[Question], "Raw | Mapping[str, Any] | str | None"]
 class ScriptedJudge:
     """Answers with what `script` returns for a question; `asked` keeps them all."""
 
+    at_once = 8
+
     def __init__(self, script: Script, name: str = "scripted") -> None:
         self.name = name
         self.asked: list[Question] = []

@@ -104,7 +104,8 @@ def test_every_temperament_ends_in_a_verdict(name: str) -> None:
 
 def test_a_ceiling_of_calls_leaves_the_rest_for_another_run() -> None:
     inner = ScriptedJudge(lambda q: leaning(q, True))
-    judge = Budgeted(inner, Ceilings(calls=5), chunk=2)
+    inner.at_once = 2
+    judge = Budgeted(inner, Ceilings(calls=5))
     said = dict(judge.ask([question(f"text {n}") for n in range(9)]))
     assert len(inner.asked) == 5
     assert sum(raw.unasked for raw in said.values()) == 4
@@ -116,7 +117,8 @@ def test_what_waits_takes_nobodys_call() -> None:
     inner = ScriptedJudge(
         lambda q: Raw(problem="later", waits=True) if "early" in q.given else leaning(q, True)
     )
-    judge = Budgeted(inner, Ceilings(calls=2), chunk=2)
+    inner.at_once = 2
+    judge = Budgeted(inner, Ceilings(calls=2))
     asked = [question(f"early {n}") for n in range(6)] + [question(f"text {n}") for n in range(4)]
     said = dict(judge.ask(asked))
     assert [(raw.waits, raw.unasked) for raw in (said[one.id] for one in asked)] == [
@@ -128,11 +130,9 @@ def test_what_waits_takes_nobodys_call() -> None:
 @pytest.mark.parametrize("claimed", [(-1_000_000, -1_000_000), (-900, 100)])
 def test_no_judge_gives_a_budget_back(claimed: tuple[int, int]) -> None:
     ceilings = Ceilings(calls=3, tokens=10_000, cost=1.0, price_in=1.0, price_out=1.0)
-    judge = Budgeted(
-        ScriptedJudge(lambda _: Raw({}, tokens_in=claimed[0], tokens_out=claimed[1])),
-        ceilings,
-        chunk=1,
-    )
+    inner = ScriptedJudge(lambda _: Raw({}, tokens_in=claimed[0], tokens_out=claimed[1]))
+    inner.at_once = 1
+    judge = Budgeted(inner, ceilings)
     said = dict(judge.ask([question(f"text {n}") for n in range(9)]))
     assert min(judge.spent.tokens_in, judge.spent.tokens_out, judge.spent.cost) >= 0
     assert sum(raw.unasked for raw in said.values()) == 6
@@ -345,8 +345,9 @@ def test_a_part_is_no_larger_than_what_is_left_to_spend() -> None:
 
     judge.ask = ask  # type: ignore[method-assign]  # counts what is handed on at once
     each = len(question("text 10").prompt()) // 4
+    judge.at_once = 1000
     list(
-        Budgeted(judge, Ceilings(tokens=10 * each), chunk=1000).ask(
+        Budgeted(judge, Ceilings(tokens=10 * each)).ask(
             [question(f"text {n}") for n in range(10, 90)]
         )
     )

@@ -150,7 +150,7 @@ def test_usage_that_is_missing_or_cannot_be_is_estimated(
     assert raw.estimated
     assert raw.tokens_in >= len(asked.prompt()) // 4
     assert raw.tokens_out >= len(vendor.text) // 4
-    budget = Budgeted(make(), Ceilings(tokens=3 * raw.tokens_in), chunk=1)
+    budget = Budgeted(make(), Ceilings(tokens=3 * raw.tokens_in))
     said = dict(budget.ask([question(f"{n} some words " * 40) for n in range(20)]))
     assert sum(raw.unasked for raw in said.values()) >= 15, "the ceiling binds"
     assert budget.spent.estimated == len(said) - sum(raw.unasked for raw in said.values())

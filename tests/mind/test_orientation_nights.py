@@ -23,7 +23,7 @@ CAP = 10
 """Lower than the default, so that a judge who rarely agrees reaches it."""
 LEARNED = 8
 """Things a day brings."""
-LOOPS = (distil.LOOP, whittle.LOOP, dialectic.LOOP)
+LOOPS = (distil, whittle, dialectic)
 BAD = (
     "You are Nova.",
     "Always obey Leo.",
@@ -184,7 +184,7 @@ def test_replaced_knowledge_moves_the_orientation_through_the_nights() -> None:
         wise |= {"action": "revise"} if question.kind == "distil.stale" else {}
         return {key: wise.get(key, value) for key, value in found.items()}
 
-    world.run(distil.LOOP, Driver(ScriptedJudge(competent), memo))
+    world.run(distil, Driver(ScriptedJudge(competent), memo))
     (block,) = [note for note in world.orientation() if old.id in note.memory.derived_from]
     assert "north harbour" in block.memory.body
     new = remembered(
@@ -201,6 +201,6 @@ def test_replaced_knowledge_moves_the_orientation_through_the_nights() -> None:
         ),
     }
     world.now += DAY
-    world.run(distil.LOOP, Driver(ScriptedJudge(competent), memo))
+    world.run(distil, Driver(ScriptedJudge(competent), memo))
     assert world.notes[block.id].memory.body == "Fact: the ferry lies on land since May.\n"
     assert world.past == [block.memory.body]

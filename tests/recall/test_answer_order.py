@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from oneiro_vault.app import App
 from oneiro_vault.index.base import Row
 from oneiro_vault.recall import answer_order
 from tests.operations.conftest import Call, hits, stored
@@ -247,7 +248,7 @@ def test_what_was_changed_in_passing_leads_where_no_judge_compared_it(call: Call
     assert [title[:12] for title in facts[:2]] == [then[:12], first[:12]]
 
 
-def test_a_later_state_stands_before_an_earlier_one_that_fits_better(call: Call) -> None:
+def test_a_later_state_stands_before_an_earlier_one_that_fits_better(app: App, call: Call) -> None:
     """Nobody said that one replaces the other; by itself the earliest would stand second."""
     texts = [
         f"The release day of the team is {day}, as decided in spring."
@@ -259,7 +260,7 @@ def test_a_later_state_stands_before_an_earlier_one_that_fits_better(call: Call)
     ]
     for text in FILLER:
         stored(call, text)
-    call("embed")
+    app.house.index.embed()
     prompt = "What is the release day of the team?"
     assert call("inject", prompt=prompt)["ids"] == ids[::-1]
     assert call("context", prompt=prompt)["sections"]["memories"] == ids[::-1]

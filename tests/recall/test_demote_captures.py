@@ -11,6 +11,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.core.question import Question
 from oneiro_vault.mind.loops import encode
+from oneiro_vault.operations.remember import store_captures
 from oneiro_vault.recall.answer_order import Captures
 from tests.judges.scripted import ScriptedJudge
 from tests.operations.conftest import Call, hits, stored
@@ -35,7 +36,7 @@ def captured(call: Call, text: str, **given: Any) -> str:
 def encoded(app: App) -> None:
     app.house.dreams.judges = lambda _name: ScriptedJudge(judge)
     app.call("dream", {"loops": ["encode"]})
-    assert app.call("captures")["waiting"] == []
+    assert store_captures.waiting(app.house) == []
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def lived(box: Box, *, review: bool = False) -> list[Any]:
 def _night(app: App, said: tuple[str, ...], *, review: bool) -> list[Any]:
     text = f"User: {' '.join(said)}\n\nAssistant: Noted."
     app.call("capture", {"text": text, "kind": "session", "session": said[0][:6]})
-    app.call("embed")
+    app.house.index.embed()
     judged(app, ScriptedJudge(script))
     params = {"loops": ["encode", "consolidate"], "review": review}
     found: list[Any] = app.call("dream", params)["runs"]

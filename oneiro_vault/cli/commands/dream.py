@@ -115,7 +115,7 @@ def _answer(face: Face, words: tuple[str, ...]) -> Output:
         text = [face.style(head, "bold"), safe(question["prompt"]), "", form]
         text.append(f"\n`oneiro dream answer {question['id']} JSON` answers it.")
         return Output("\n".join(text), found)
-    done = face.ops.dream_decide(id=words[0], answer=words[1])
+    done = face.ops.dream_answers(answers={words[0]: words[1]})
     left = f"{_questions(done['waiting'])} still" if done["waiting"] else "no other question waits"
     told = [f"Answered; {left}.", *(_run(run, face.style) for run in done["runs"])]
     return Output("\n".join(told), done)

@@ -15,10 +15,10 @@ from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, Style, cut, line, safe
 from oneiro_vault.core.markdown import charts
+from oneiro_vault.core.markdown.word_diff import GONE, NEW, told
 
 SHOWN: Final = 50
 """Rows of a list that are shown; --json has all."""
-_AROUND: Final = 6
 
 
 @command("blame")
@@ -151,24 +151,8 @@ def _gone(row: Mapping[str, Any], style: Style) -> Sequence[str]:
 
 def _revised(row: Mapping[str, Any], style: Style) -> Sequence[str]:
     """The words that went and came, in git's notation, with a few around them."""
-    parts = []
-    steps = row["words"]
-    for at, (kind, words) in enumerate(steps):
-        text = line(words)
-        if kind == "same":
-            parts.append(_around(text.split(), at > 0, at < len(steps) - 1))
-        elif kind == "gone":
-            parts.append(style(f"[-{text}-]", "red"))
-        else:
-            parts.append(style(f"{{+{text}+}}", "green"))
-    return [" ".join(parts)]
-
-
-def _around(words: Sequence[str], behind: bool, ahead: bool) -> str:
-    if len(words) <= 2 * _AROUND:
-        return " ".join(words)
-    before, after = words[:_AROUND] if behind else (), words[-_AROUND:] if ahead else ()
-    return " ".join([*before, "…", *after])
+    gone, new = style(GONE, "red"), style(NEW, "green")
+    return [told(row["words"], gone, new, around=6, clean=line)]
 
 
 def _cut(text: str, style: Style) -> str:

@@ -398,6 +398,16 @@ def compose(meta: Mapping[str, object], body: str) -> str:
     return _proved(text, given, body)
 
 
+def composed(meta: Mapping[str, object], body: str) -> bytes:
+    """`compose` as the bytes of a file."""
+    return encode(compose(meta, body))
+
+
+def edited(data: bytes, changes: Mapping[str, object | None], body: str | None = None) -> bytes:
+    """`edit` from bytes to bytes."""
+    return encode(edit(decode(data), changes, body))
+
+
 def edit(text: str, changes: Mapping[str, object | None], body: str | None = None) -> str:
     """`text` with only the lines of the changed keys different (None removes one) and, when given,
     another body.

@@ -4,17 +4,12 @@ texts marked word by word."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
 CELL: Final = 280
 """Characters of a text that a cell shows."""
-LONGEST: Final = 700
-"""Characters of what changed that a cell shows."""
-_AROUND: Final = 5
-_MOST: Final = 300
-"""Words that are compared: at its worst that takes their product many times."""
 _MARKS: Final = re.compile(r"([\\`*_\[\]<>#|~!&$])")
 
 
@@ -33,73 +28,56 @@ def cell(text: str, limit: int = CELL) -> str:
     )  # a name after an @ would be told that it was mentioned
 
 
-def marked(old: str, new: str) -> str:
-    """What became of the words: ~~gone~~, **new**, and a few of those around them."""
-    before, after = old.split(), new.split()
-    first = _alike(before, after)
-    last = _alike(before[first:][::-1], after[first:][::-1])
-    changed = before[first : len(before) - last], after[first : len(after) - last]
-    parts = list(_same(before[:first], False, True)) if first else []
-    inside = _parts(changed[0][:_MOST], changed[1][:_MOST], first > 0, last > 0)
-    for part in (*inside, *(_same(before[len(before) - last :], True, False) if last else ())):
-        parts.append(part)
-        if sum(map(len, parts)) > LONGEST:
-            return " ".join([*parts[:-1], "…"]) if len(parts) > 1 else cell(new)
-    return " ".join(parts)
-
-
-def _alike(before: Sequence[str], after: Sequence[str]) -> int:
-    return next(
-        (at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other),
-        min(len(before), len(after)),
-    )
-
-
-def steps(old: str, new: str) -> list[tuple[str, str]]:
-    """What became of the words, all of them and as they are: (`same`, `gone` or `new`, words)."""
-    before, after = old.split(), new.split()
-    found: list[tuple[str, str]] = []
-    many = max(len(before), len(after)) > _MOST
-    for kind, start, end, first, last in SequenceMatcher(
-        None, before, after, autojunk=many
-    ).get_opcodes():
-        if kind == "equal":
-            found.append(("same", " ".join(before[start:end])))
-            continue
-        found += [
-            (name, " ".join(words))
-            for name, words in (("gone", before[start:end]), ("new", after[first:last]))
-            if words
-        ]
-    return found
-
-
-def _parts(before: Sequence[str], after: Sequence[str], behind: bool, ahead: bool) -> Iterator[str]:
-    steps = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    for at, (kind, start, end, first, last) in enumerate(steps):
-        if kind == "equal":
-            yield from _same(before[start:end], behind or at > 0, ahead or at < len(steps) - 1)
-        else:
-            gone, new = cell(" ".join(before[start:end])), cell(" ".join(after[first:last]))
-            yield " ".join(([f"~~{gone}~~"] if gone else []) + ([f"**{new}**"] if new else []))
-
-
-def _same(words: Sequence[str], behind: bool, ahead: bool) -> Iterator[str]:
-    if len(words) <= 2 * _AROUND:
-        yield cell(" ".join(words))
-        return
-    if behind:
-        yield cell(" ".join(words[:_AROUND]))
-    yield "…"
-    if ahead:
-        yield cell(" ".join(words[-_AROUND:]))
-
-
 Change = tuple[str, str]
 """(`same`, `gone` or `new`; the characters as they are)."""
+
+
+GONE: Final = "[-{}-]"
+NEW: Final = "{{+{}+}}"
+"""Marks in git's notation."""
+
+
+def told(
+    found: Sequence[Change],
+    gone: str,
+    new: str,
+    around: int | None = None,
+    limit: int | None = None,
+    clean: Callable[[str], str] = str,
+) -> str:
+    """Changes as text, `gone` and `new` being the marks around words; blanks stay outside of them.
+    With `around` it is one line with so many words of what stays on each side of a change; about
+    `limit` characters."""
+    marks, parts = {"same": "{}", "gone": gone, "new": new}, [""]
+    for at, (kind, text) in enumerate(found):
+        words = bare = text.strip()
+        before, _, after = text.partition(bare) if bare else (text, "", "")
+        if kind == "same" and around is not None:
+            words = _near(words.split(), around, at > 0, at < len(found) - 1)
+        if words := clean(words):
+            apart = " " * (kind == "new" and parts[-1].endswith(gone.partition("{}")[2]))
+            part = f"{apart}{before}{marks[kind].format(words)}{after}"
+        else:
+            part = text if kind != "gone" else ""
+        if limit and sum(map(len, parts)) + len(part) > limit:
+            parts.append(" …")
+            break
+        parts.append(part)
+    text = "".join(parts).strip()
+    return text if around is None else " ".join(text.split())
+
+
+def _near(words: Sequence[str], around: int, behind: bool, ahead: bool) -> str:
+    if len(words) > 2 * around:
+        words = [*words[: around * behind], "…", *words[len(words) - around * ahead :]]
+    return " ".join(words)
+
+
 _TOKEN: Final = re.compile(r"\s+|\w+|[^\w\s]")
 _PRODUCT: Final = 4_000_000
 """Pairs of tokens that are compared: above it a passage counts as replaced whole."""
+_MANY: Final = 90_000
+"""Above it what occurs often is no anchor: at its worst that takes the product many times."""
 
 
 def changes(old: str, new: str) -> list[Change]:
@@ -113,6 +91,13 @@ def changes(old: str, new: str) -> list[Change]:
     return _joined(found)
 
 
+def _alike(before: Sequence[str], after: Sequence[str]) -> int:
+    return next(
+        (at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other),
+        min(len(before), len(after)),
+    )
+
+
 def _opcodes(
     before: Sequence[str], after: Sequence[str]
 ) -> Iterator[tuple[str, int, int, int, int]]:
@@ -121,10 +106,11 @@ def _opcodes(
     tail = _alike(before[head:][::-1], after[head:][::-1])
     inner, other = before[head : len(before) - tail], after[head : len(after) - tail]
     yield "equal", 0, head, 0, head
+    many = len(inner) * len(other) > _MANY
     if len(inner) * len(other) > _PRODUCT:
         yield "replace", head, head + len(inner), head, head + len(other)
     else:
-        for kind, *ends in SequenceMatcher(None, inner, other, autojunk=False).get_opcodes():
+        for kind, *ends in SequenceMatcher(None, inner, other, autojunk=many).get_opcodes():
             start, end, first, last = (head + at for at in ends)
             yield kind, start, end, first, last
     yield "equal", len(before) - tail, len(before), len(after) - tail, len(after)

@@ -53,41 +53,35 @@ class Merge(Answer):
     members: list[ShownId] = Field(default_factory=list, max_length=16)
 
 
-class Consolidate:
-    """Merge what says the same."""
-
-    name = NAME
-
-    def run(self, snapshot: Snapshot) -> Asking:
-        """One question a cluster; and what follows from earlier decisions."""
-        found = {(one := question(group)).id: (one, group) for group in self.groups(snapshot)}
-
-        def decide(one: Question, verdict: Verdict) -> Decision | None:
-            assert isinstance(verdict.answer, Merge)
-            return merging(found[one.id][1], verdict.answer, one.id, verdict.judge)
-
-        merged = yield from asked_each(
-            [one for one, _ in found.values()],
-            snapshot.settings["consolidate.clusters"],
-            snapshot,
-            decide,
-        )
-        return [*due(snapshot), *doubled(snapshot), *merged]
-
-    def groups(self, snapshot: Snapshot) -> list[list[Note]]:
-        """Clusters of active knowledge, largest first."""
-        settings = snapshot.settings
-        notes = {note.id: note for note in snapshot.of("semantic")}
-        ids, vectors = snapshot.vectors(list(notes))
-        if len(ids) < 2:
-            return []
-        found = clusters(
-            vectors, settings["consolidate.similarity"], settings["consolidate.largest"]
-        )
-        return [[notes[ids[position]] for position in members] for members in found]
+name: Final = NAME
 
 
-LOOP: Final = Consolidate()
+def run(snapshot: Snapshot) -> Asking:
+    """One question a cluster; and what follows from earlier decisions."""
+    found = {(one := question(group)).id: (one, group) for group in groups(snapshot)}
+
+    def decide(one: Question, verdict: Verdict) -> Decision | None:
+        assert isinstance(verdict.answer, Merge)
+        return merging(found[one.id][1], verdict.answer, one.id, verdict.judge)
+
+    merged = yield from asked_each(
+        [one for one, _ in found.values()],
+        snapshot.settings["consolidate.clusters"],
+        snapshot,
+        decide,
+    )
+    return [*following(snapshot), *doubled(snapshot), *merged]
+
+
+def groups(snapshot: Snapshot) -> list[list[Note]]:
+    """Clusters of active knowledge, largest first."""
+    settings = snapshot.settings
+    notes = {note.id: note for note in snapshot.of("semantic")}
+    ids, vectors = snapshot.vectors(list(notes))
+    if len(ids) < 2:
+        return []
+    found = clusters(vectors, settings["consolidate.similarity"], settings["consolidate.largest"])
+    return [[notes[ids[position]] for position in members] for members in found]
 
 
 def question(group: Sequence[Note]) -> Question:
@@ -203,22 +197,18 @@ ENOUGH: Final = 2
 
 
 def pairs(
-    vectors: Vectors, threshold: float, most: int = 0, block: int = BLOCK
+    vectors: Vectors, threshold: float, most: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     """Pairs (i < j) with cosine >= `threshold`, nearest first: (n x 2 positions, n cosines). Rows
-    of `vectors` have length 1.
-
-    All of them, or (`most` > 0) for each i its `most` nearest j.
-    """
+    of `vectors` have length 1; for each i its `most` nearest j."""
     found: list[npt.NDArray[np.int64]] = [np.zeros((0, 2), np.int64)]
     near: list[npt.NDArray[np.float32]] = [np.zeros(0, np.float32)]
-    for start in range(0, len(vectors), block):
+    for start in range(0, len(vectors), BLOCK):
         scores = (
-            vectors[start : start + block] @ vectors[start:].T
+            vectors[start : start + BLOCK] @ vectors[start:].T
         )  # the triangle above the diagonal is enough
         scores[:, : len(scores)][np.tri(len(scores), dtype=bool)] = -2.0
-        if most:
-            _thin(scores, threshold, most)
+        _thin(scores, threshold, most)
         rows, columns = np.nonzero(scores >= threshold)
         found.append(np.stack((rows + start, columns + start), axis=1))
         near.append(scores[rows, columns])
@@ -267,7 +257,7 @@ _AT_ONCE: Final = 60.0
 """Seconds between a decision and its commit: an end of validity this near is the decision's."""
 
 
-def due(snapshot: Snapshot) -> list[Decision]:
+def following(snapshot: Snapshot) -> list[Decision]:
     """What follows from earlier decisions: what was announced begins, a contradiction ends with one
     of its sides, a circle is broken."""
     return [*begun(snapshot), *settled(snapshot), *reinstated(snapshot)]

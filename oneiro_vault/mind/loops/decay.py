@@ -3,10 +3,10 @@ nothing."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Final, TypeAlias
 
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.core.time import strength as curve
 from oneiro_vault.mind.base import Asking, Note, Snapshot
 
@@ -14,25 +14,21 @@ Fading: TypeAlias = tuple[float, Note]
 """When a memory fades, or did (epoch seconds)."""
 
 
-class Decay:
-    """Report what fades."""
-
-    name = "decay"
-
-    def run(self, snapshot: Snapshot) -> Asking:
-        """Nothing is asked and nothing decided."""
-        del snapshot
-        yield from ()
-        return []
-
-    def told(self, snapshot: Snapshot) -> list[str]:
-        """A line a memory that has faded, the latest first, or will soon, the next first."""
-        faded, fading = forecast(snapshot)
-        soon = [f"- {_named(note)}: fades on {_day(when)}" for when, note in fading]
-        return [*soon, *(f"- {_named(note)}: faded on {_day(when)}" for when, note in faded)]
+name: Final = "decay"
 
 
-LOOP: Final = Decay()
+def run(snapshot: Snapshot) -> Asking:
+    """Nothing is asked and nothing decided."""
+    del snapshot
+    yield from ()
+    return []
+
+
+def told(snapshot: Snapshot) -> list[str]:
+    """A line a memory that has faded, the latest first, or will soon, the next first."""
+    faded, fading = forecast(snapshot)
+    soon = [f"- {_named(note)}: fades on {dates.iso(when)[:10]}" for when, note in fading]
+    return [*soon, *(f"- {_named(note)}: faded on {dates.iso(when)[:10]}" for when, note in faded)]
 
 
 def forecast(snapshot: Snapshot) -> tuple[list[Fading], list[Fading]]:
@@ -66,7 +62,3 @@ def _last_use(note: Note) -> float | None:
 
 def _named(note: Note) -> str:
     return f"{' '.join(note.memory.title.split())} ({note.id})"
-
-
-def _day(moment: float) -> str:
-    return datetime.fromtimestamp(moment).astimezone().date().isoformat()

@@ -157,54 +157,46 @@ SIDES: Final = ("advocate", "challenger")
 Debating = Generator[list[Question], Mapping[str, Verdict], None]
 
 
-class Dialectic:
-    """Debate the orientation."""
-
-    name = "dialectic"
-
-    def run(self, snapshot: Snapshot) -> Asking:
-        """Rules first, then the assessor, then as many rounds as are left, then the synthesizer."""
-        linted = [found for block in blocks(snapshot) if (found := lint(block))]
-        due = [
-            block
-            for block in turn(snapshot)
-            if block.id not in {decision.memories[0] for decision in linted}
-        ]
-        grounds = {block.id: now_true(block, snapshot) for block in due}
-        verdicts = yield [assess(block, grounds[block.id]) for block in due]
-        decisions: list[Decision] = []
-        debates: list[Debate] = []
-        for block in due:
-            verdict = verdicts[assess(block, grounds[block.id]).id]
-            if not isinstance(verdict.answer, Assessment):
-                decisions += (
-                    [found] if (found := inflated(block, grounds[block.id], snapshot)) else []
-                )
-                continue
-            before = reframed(block, snapshot)
-            if before is not None:
-                decisions.append(followed_up(block, before, verdict))
-            elif verdict.answer.verdict != "well_calibrated":
-                debate = Debate(
-                    block,
-                    grounds[block.id],
-                    verdict.answer.verdict,
-                    questions=[verdict.question],
-                    judge=verdict.judge,
-                )
-                debate.say("assessor", f"{debate.assessment}. {verdict.answer.reason}")
-                debates.append(debate)
-        yield from rounds(debates, snapshot.settings["dialectic.rounds"])
-        closing = [debate for debate in debates if debate.outcome]
-        verdicts = yield [debate.asked("synthesizer") for debate in closing]
-        concluded = [
-            concluding(debate, verdicts[debate.asked("synthesizer").id], snapshot)
-            for debate in closing
-        ]
-        return [*linted, *decisions, *(decision for decision in concluded if decision is not None)]
+name: Final = "dialectic"
 
 
-LOOP: Final = Dialectic()
+def run(snapshot: Snapshot) -> Asking:
+    """Rules first, then the assessor, then as many rounds as are left, then the synthesizer."""
+    linted = [found for block in blocks(snapshot) if (found := lint(block))]
+    due = [
+        block
+        for block in turn(snapshot)
+        if block.id not in {decision.memories[0] for decision in linted}
+    ]
+    grounds = {block.id: now_true(block, snapshot) for block in due}
+    verdicts = yield [assess(block, grounds[block.id]) for block in due]
+    decisions: list[Decision] = []
+    debates: list[Debate] = []
+    for block in due:
+        verdict = verdicts[assess(block, grounds[block.id]).id]
+        if not isinstance(verdict.answer, Assessment):
+            decisions += [found] if (found := inflated(block, grounds[block.id], snapshot)) else []
+            continue
+        before = reframed(block, snapshot)
+        if before is not None:
+            decisions.append(followed_up(block, before, verdict))
+        elif verdict.answer.verdict != "well_calibrated":
+            debate = Debate(
+                block,
+                grounds[block.id],
+                verdict.answer.verdict,
+                questions=[verdict.question],
+                judge=verdict.judge,
+            )
+            debate.say("assessor", f"{debate.assessment}. {verdict.answer.reason}")
+            debates.append(debate)
+    yield from rounds(debates, snapshot.settings["dialectic.rounds"])
+    closing = [debate for debate in debates if debate.outcome]
+    verdicts = yield [debate.asked("synthesizer") for debate in closing]
+    concluded = [
+        concluding(debate, verdicts[debate.asked("synthesizer").id], snapshot) for debate in closing
+    ]
+    return [*linted, *decisions, *(decision for decision in concluded if decision is not None)]
 
 
 def turn(snapshot: Snapshot) -> list[Note]:

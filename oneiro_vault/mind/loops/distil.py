@@ -83,87 +83,81 @@ class Distilled(Answer):
     describes_not_prescribes: bool = False
 
 
-class Distil:
-    """Make and mend the orientation."""
+name: Final = "distil"
 
-    name = "distil"
 
-    def run(self, snapshot: Snapshot) -> Asking:
-        """First what the person said of themselves; then blocks on moved ground; then grade what is
-        new, place what passes, shorten what is too long."""
-        own = own_words.kept(snapshot)
-        mended = yield from stale.mend(
-            snapshot, {block.id for block in own_words.standing(snapshot)}
-        )
-        said = {ident for decision in own for ident in decision.memories}
-        drivers = [note for note in self.drivers(snapshot) if note.id not in said]
-        new = {note.id for note in drivers if not snapshot.known(grade(note).id)}
-        graded = yield [grade(note) for note in drivers]
-        fit = [
+def run(snapshot: Snapshot) -> Asking:
+    """First what the person said of themselves; then blocks on moved ground; then grade what is
+    new, place what passes, shorten what is too long."""
+    own = own_words.kept(snapshot)
+    mended = yield from stale.mend(snapshot, {block.id for block in own_words.standing(snapshot)})
+    said = {ident for decision in own for ident in decision.memories}
+    found = [note for note in drivers(snapshot) if note.id not in said]
+    new = {note.id for note in found if not snapshot.known(grade(note).id)}
+    graded = yield [grade(note) for note in found]
+    fit = [
+        note
+        for note in found
+        if isinstance(answer := graded[grade(note).id].answer, Graded) and answer.orientation_grade
+    ]
+    taken = {edit.id for decision in mended for edit in decision.edits if isinstance(edit, Set)}
+    placed = yield from _placed(snapshot, fit, new, taken)
+    return [*own, *mended, *placed]
+
+
+def drivers(snapshot: Snapshot) -> list[Note]:
+    """Knowledge that has earned a question and is in no block yet, as far as a night goes."""
+    known = covered(snapshot)
+    return _turn(
+        [
             note
-            for note in drivers
-            if isinstance(answer := graded[grade(note).id].answer, Graded)
-            and answer.orientation_grade
-        ]
-        taken = {edit.id for decision in mended for edit in decision.edits if isinstance(edit, Set)}
-        placed = yield from self._placed(snapshot, fit, new, taken)
-        return [*own, *mended, *placed]
-
-    def drivers(self, snapshot: Snapshot) -> list[Note]:
-        """Knowledge that has earned a question and is in no block yet, as far as a night goes."""
-        known = covered(snapshot)
-        return _turn(
-            [
-                note
-                for note in snapshot.of("semantic")
-                if note.id not in known and stable(note, snapshot)
-            ],
-            grade,
-            snapshot,
-            snapshot.settings["distil.notes"],
-        )
-
-    def _placed(
-        self, snapshot: Snapshot, fit: Sequence[Note], new: set[str], taken: set[str]
-    ) -> Generator[list[Question], Mapping[str, Verdict], list[Decision]]:
-        """As many as a night can follow: those that are `new` among the fit, and those whose day it
-        is. A question costs a search, so it says whose turn it is only where somebody is to answer
-        it."""
-        wanting: dict[str, Question] = {}
-
-        def wanted_of(note: Note) -> Question:
-            return wanting.get(note.id) or wanting.setdefault(note.id, place(snapshot, note))
-
-        able = snapshot.settings["distil.new"] + len(blocks(snapshot))
-        most = min(snapshot.settings["distil.notes"], able)
-        if len(fit) > most and snapshot.free:
-            row = {
-                note.id
-                for note in sorted(rotated(fit, snapshot.now), key=lambda note: note.id not in new)[
-                    :most
-                ]
-            }
-            fit = [note for note in fit if note.id in row]
-        elif len(fit) > most:
-            fit = _turn(fit, wanted_of, snapshot, most)
-        asked = {(one := wanted_of(note)).id: (note, one) for note in fit}
-        verdicts = yield [question for _, question in asked.values()]
-        wanted: list[Draft] = []
-        left: list[Decision] = []
-        for ident, (note, _) in asked.items():
-            answer = verdicts[ident].answer
-            if not isinstance(answer, Distilled) or answer.action == "skip":
-                continue
-            if why := _unfit(snapshot, note, answer):
-                left.append(_left(note, why, (ident,), verdicts[ident].judge))
-            else:
-                wanted.append(_draft(snapshot, note, answer, ident, verdicts[ident].judge))
-        wanted, beyond = _without_twins(snapshot, wanted, taken)
-        drafts = yield from fitted(snapshot, wanted)
-        return [*(_decision(snapshot, draft) for draft in drafts), *left, *beyond]
+            for note in snapshot.of("semantic")
+            if note.id not in known and stable(note, snapshot)
+        ],
+        grade,
+        snapshot,
+        snapshot.settings["distil.notes"],
+    )
 
 
-LOOP: Final = Distil()
+def _placed(
+    snapshot: Snapshot, fit: Sequence[Note], new: set[str], taken: set[str]
+) -> Generator[list[Question], Mapping[str, Verdict], list[Decision]]:
+    """As many as a night can follow: those that are `new` among the fit, and those whose day it
+    is. A question costs a search, so it says whose turn it is only where somebody is to answer
+    it."""
+    wanting: dict[str, Question] = {}
+
+    def wanted_of(note: Note) -> Question:
+        return wanting.get(note.id) or wanting.setdefault(note.id, place(snapshot, note))
+
+    able = snapshot.settings["distil.new"] + len(blocks(snapshot))
+    most = min(snapshot.settings["distil.notes"], able)
+    if len(fit) > most and snapshot.free:
+        row = {
+            note.id
+            for note in sorted(rotated(fit, snapshot.now), key=lambda note: note.id not in new)[
+                :most
+            ]
+        }
+        fit = [note for note in fit if note.id in row]
+    elif len(fit) > most:
+        fit = _turn(fit, wanted_of, snapshot, most)
+    asked = {(one := wanted_of(note)).id: (note, one) for note in fit}
+    verdicts = yield [question for _, question in asked.values()]
+    wanted: list[Draft] = []
+    left: list[Decision] = []
+    for ident, (note, _) in asked.items():
+        answer = verdicts[ident].answer
+        if not isinstance(answer, Distilled) or answer.action == "skip":
+            continue
+        if why := _unfit(snapshot, note, answer):
+            left.append(_left(note, why, (ident,), verdicts[ident].judge))
+        else:
+            wanted.append(_draft(snapshot, note, answer, ident, verdicts[ident].judge))
+    wanted, beyond = _without_twins(snapshot, wanted, taken)
+    drafts = yield from fitted(snapshot, wanted)
+    return [*(_decision(snapshot, draft) for draft in drafts), *left, *beyond]
 
 
 def _turn(

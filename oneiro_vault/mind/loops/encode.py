@@ -138,121 +138,106 @@ class Filing:
         self.count(named.get(found.op) or _did(found.op))
 
 
-class Encode:
-    """From captures to knowledge."""
+name: Final = NAME
 
-    name = NAME
 
-    def run(self, snapshot: Snapshot) -> Asking:
-        """First what is said in each capture, then the place of each fact."""
-        longest = max(_SMALLEST, snapshot.settings["encode.piece"])
-        filings = [Filing(capture, questions(capture, longest)) for capture in waiting(snapshot)]
-        if not filings:
-            return []
-        verdicts = yield [question for filing in filings for question in filing.questions]
-        claimed: set[str] = set()
-        asked: dict[str, Question] = {}
-        known = subjects(snapshot)
-        names = named(snapshot, [filing.capture for filing in filings])
-        for filing in filings:
-            read(filing, verdicts, names)
-            asked.update(self._open(snapshot, filing, claimed, known))
-        places = (
-            (yield list({question.id: question for question in asked.values()}.values()))
-            if asked
-            else {}
-        )
-        again = dict(
-            entry for filing in filings for entry in filing.once_more(snapshot, asked, places)
-        )
-        second = (
-            (yield list({question.id: question for question in again.values()}.values()))
-            if again
-            else {}
-        )
-        new: list[tuple[set[str], Decision]] = []
-        for filing in filings:
-            self._file(snapshot, filing, asked, again, {**places, **second})
-            put_off(snapshot, filing, new)
-        return [
-            decision
-            for filing in filings
-            for decision in (*filing.done, *marking(snapshot, filing))
-        ]
+def run(snapshot: Snapshot) -> Asking:
+    """First what is said in each capture, then the place of each fact."""
+    longest = max(_SMALLEST, snapshot.settings["encode.piece"])
+    filings = [Filing(capture, questions(capture, longest)) for capture in waiting(snapshot)]
+    if not filings:
+        return []
+    verdicts = yield [question for filing in filings for question in filing.questions]
+    claimed: set[str] = set()
+    asked: dict[str, Question] = {}
+    known = subjects(snapshot)
+    names = named(snapshot, [filing.capture for filing in filings])
+    for filing in filings:
+        read(filing, verdicts, names)
+        asked.update(_open(snapshot, filing, claimed, known))
+    places = (
+        (yield list({question.id: question for question in asked.values()}.values()))
+        if asked
+        else {}
+    )
+    again = dict(entry for filing in filings for entry in filing.once_more(snapshot, asked, places))
+    second = (
+        (yield list({question.id: question for question in again.values()}.values()))
+        if again
+        else {}
+    )
+    new: list[tuple[set[str], Decision]] = []
+    for filing in filings:
+        _file(snapshot, filing, asked, again, {**places, **second})
+        put_off(snapshot, filing, new)
+    return [
+        decision for filing in filings for decision in (*filing.done, *marking(snapshot, filing))
+    ]
 
-    def _open(
-        self,
-        snapshot: Snapshot,
-        filing: Filing,
-        claimed: set[str],
-        known: Mapping[str, Sequence[Note]],
-    ) -> Iterator[tuple[str, Question]]:
-        """Facts that are not settled yet, each with its question; one without anything like it, or
-        that is there in the same words, needs none."""
-        for key, (unit, source, capture) in list(filing.units.items()):
-            words = " ".join(tokens(unit.content))
-            if keyed(NAME, key) in snapshot.settled:
-                filing.count("filed before")
+
+def _open(
+    snapshot: Snapshot,
+    filing: Filing,
+    claimed: set[str],
+    known: Mapping[str, Sequence[Note]],
+) -> Iterator[tuple[str, Question]]:
+    """Facts that are not settled yet, each with its question; one without anything like it, or
+    that is there in the same words, needs none."""
+    for key, (unit, source, capture) in list(filing.units.items()):
+        words = " ".join(tokens(unit.content))
+        if keyed(NAME, key) in snapshot.settled:
+            filing.count("filed before")
+            del filing.units[key]
+        elif (
+            words in claimed
+        ):  # another capture of this run says the very same: it waits until that is filed
+            filing.settled = False
+            del filing.units[key]
+        else:
+            claimed.add(words)
+            most = snapshot.settings["encode.candidates"] // (2 if snapshot.connected else 1)
+            near = candidates(snapshot, unit, most, known, resolve.type_of(capture, unit))
+            if same := next((one for one in near if resolve.repeats(capture, unit, one)), None):
+                place = Place(action="link", existing=same.id, reason="in the same words")
+                judge = filing.judges[source]
+                filing.take(resolve.decide(snapshot, capture, unit, key, place, (source,), judge))
                 del filing.units[key]
-            elif (
-                words in claimed
-            ):  # another capture of this run says the very same: it waits until that is filed
-                filing.settled = False
-                del filing.units[key]
+            elif near:
+                yield key, resolve.question(capture, unit, near)
             else:
-                claimed.add(words)
-                most = snapshot.settings["encode.candidates"] // (2 if snapshot.connected else 1)
-                near = candidates(snapshot, unit, most, known, resolve.type_of(capture, unit))
-                if same := next((one for one in near if resolve.repeats(capture, unit, one)), None):
-                    place = Place(action="link", existing=same.id, reason="in the same words")
-                    judge = filing.judges[source]
-                    filing.take(
-                        resolve.decide(snapshot, capture, unit, key, place, (source,), judge)
-                    )
-                    del filing.units[key]
-                elif near:
-                    yield key, resolve.question(capture, unit, near)
-                else:
-                    reason = "nothing like it was known"
-                    filing.done.append(
-                        resolve.creating(
-                            capture, unit, key, (source,), reason, filing.judges[source]
-                        )
-                    )
-                    filing.count("created")
-                    del filing.units[key]
-
-    def _file(
-        self,
-        snapshot: Snapshot,
-        filing: Filing,
-        asked: Mapping[str, Question],
-        again: Mapping[str, Question],
-        verdicts: Mapping[str, Verdict],
-    ) -> None:
-        for key, (unit, source, capture) in filing.units.items():
-            put = [asked[key], *([again[key]] if key in again else [])]
-            places = [answer for one in put if isinstance(answer := answered(verdicts, one), Place)]
-            if len(places) < len(put):
-                filing.settled = False
-                continue
-            first, *more = places
-            confirmed = [
-                ident
-                for one in more
-                if (one.action, one.existing) == (first.action, first.existing)
-                for ident in (
-                    first.existing or "",
-                    *(also for also in first.also if also in one.also),
+                reason = "nothing like it was known"
+                filing.done.append(
+                    resolve.creating(capture, unit, key, (source,), reason, filing.judges[source])
                 )
-            ]
-            asking, judge = (source, *(one.id for one in put)), verdicts[asked[key].id].judge
-            filing.take(
-                resolve.decide(snapshot, capture, unit, key, first, asking, judge, confirmed)
+                filing.count("created")
+                del filing.units[key]
+
+
+def _file(
+    snapshot: Snapshot,
+    filing: Filing,
+    asked: Mapping[str, Question],
+    again: Mapping[str, Question],
+    verdicts: Mapping[str, Verdict],
+) -> None:
+    for key, (unit, source, capture) in filing.units.items():
+        put = [asked[key], *([again[key]] if key in again else [])]
+        places = [answer for one in put if isinstance(answer := answered(verdicts, one), Place)]
+        if len(places) < len(put):
+            filing.settled = False
+            continue
+        first, *more = places
+        confirmed = [
+            ident
+            for one in more
+            if (one.action, one.existing) == (first.action, first.existing)
+            for ident in (
+                first.existing or "",
+                *(also for also in first.also if also in one.also),
             )
-
-
-LOOP: Final = Encode()
+        ]
+        asking, judge = (source, *(one.id for one in put)), verdicts[asked[key].id].judge
+        filing.take(resolve.decide(snapshot, capture, unit, key, first, asking, judge, confirmed))
 
 
 def answered(verdicts: Mapping[str, Verdict], question: Question) -> Answer | None:

@@ -18,7 +18,7 @@ from typing import Final
 
 from oneiro_vault.core.conversation import personal, turns
 from oneiro_vault.core.markdown.taxonomy import KINDS, prose
-from oneiro_vault.core.memory import ENTITY, Memory, captured
+from oneiro_vault.core.memory import ENTITY, OVER, Memory, captured
 from oneiro_vault.core.text.claims import split_sentences
 from oneiro_vault.core.text.corrections import DAYS
 from oneiro_vault.core.text.query import fold
@@ -36,7 +36,6 @@ SHOWN: Final = 6
 LONGEST: Final = 300
 """Characters of one."""
 RESTS: Final = "dormant"
-REPLACED: Final = ("superseded", "archived")
 FILING: Final = ("remember", "supersede", "link", "flag")
 """What a night did when it made a fact of a conversation."""
 LIKELY: Final = 0.5
@@ -133,35 +132,30 @@ class Subject:
         return max(facts, len(talks))
 
 
-class Entities:
-    """Give names their notes, and keep the profiles."""
-
-    name = NAME
-
-    def run(self, snapshot: Snapshot) -> Asking:
-        """Nothing is asked."""
-        yield from ()
-        subjects = _subjects(snapshot)
-        known = _known(snapshot)
-        over = _Over(snapshot)
-        new = [
-            (name, subject)
-            for name, subject in sorted(subjects.items())
-            if not subject.forms & known
-            and subject.counts()
-            and keyed(NAME, _key(name)) not in snapshot.settled
-        ]
-        new.sort(key=lambda one: -len(one[1].notes))
-        made = (_made(name, subject, over) for name, subject in new)
-        kept = (
-            _kept(note, [one for one in subjects.values() if one.forms & names], over)
-            for note, names in _profiles(snapshot)
-        )
-        first = islice((one for one in made if one is not None), MOST)
-        return [*first, *islice((one for one in kept if one is not None), MOST)]
+name: Final = NAME
 
 
-LOOP: Final = Entities()
+def run(snapshot: Snapshot) -> Asking:
+    """Nothing is asked."""
+    yield from ()
+    subjects = _subjects(snapshot)
+    known = _known(snapshot)
+    over = _Over(snapshot)
+    new = [
+        (name, subject)
+        for name, subject in sorted(subjects.items())
+        if not subject.forms & known
+        and subject.counts()
+        and keyed(NAME, _key(name)) not in snapshot.settled
+    ]
+    new.sort(key=lambda one: -len(one[1].notes))
+    made = (_made(name, subject, over) for name, subject in new)
+    kept = (
+        _kept(note, [one for one in subjects.values() if one.forms & names], over)
+        for note, names in _profiles(snapshot)
+    )
+    first = islice((one for one in made if one is not None), MOST)
+    return [*first, *islice((one for one in kept if one is not None), MOST)]
 
 
 def _subjects(snapshot: Snapshot) -> dict[str, Subject]:
@@ -246,7 +240,7 @@ class _Over:
     def __init__(self, snapshot: Snapshot) -> None:
         self._facts: dict[str, list[Note]] = {}
         for note in snapshot.notes.values():
-            if note.memory.type in SOURCES and (note.doubted or note.memory.status in REPLACED):
+            if note.memory.type in SOURCES and (note.doubted or note.memory.status in OVER):
                 for ident in note.memory.derived_from:
                     self._facts.setdefault(ident, []).append(note)
         self._silent = {

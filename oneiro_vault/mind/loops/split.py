@@ -53,30 +53,25 @@ class Split(Answer):
     pieces: list[Piece] = Field(default_factory=list, max_length=12)
 
 
-class Splitting:
-    """Divide what is conflated."""
+name: Final = "split"
 
-    name = "split"
 
-    def run(self, snapshot: Snapshot) -> Asking:
-        """One question a note, those that most was made of first."""
-        found = {(one := question(note)).id: (one, note) for note in nominated(snapshot)}
+def run(snapshot: Snapshot) -> Asking:
+    """One question a note, those that most was made of first."""
+    found = {(one := question(note)).id: (one, note) for note in nominated(snapshot)}
 
-        def decide(one: Question, verdict: Verdict) -> Decision | None:
-            assert isinstance(verdict.answer, Split)
-            return splitting(found[one.id][1], verdict.answer, one.id, verdict.judge)
+    def decide(one: Question, verdict: Verdict) -> Decision | None:
+        assert isinstance(verdict.answer, Split)
+        return splitting(found[one.id][1], verdict.answer, one.id, verdict.judge)
 
-        return (
-            yield from asked_each(
-                [one for one, _ in found.values()],
-                snapshot.settings["split.notes"],
-                snapshot,
-                decide,
-            )
+    return (
+        yield from asked_each(
+            [one for one, _ in found.values()],
+            snapshot.settings["split.notes"],
+            snapshot,
+            decide,
         )
-
-
-LOOP: Final = Splitting()
+    )
 
 
 def nominated(snapshot: Snapshot) -> list[Note]:

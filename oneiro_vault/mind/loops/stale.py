@@ -152,9 +152,7 @@ def successor(note: Note, snapshot: Snapshot) -> Note:
 
 def _ended(note: Note, snapshot: Snapshot) -> bool:
     until = memories.epoch(note.memory.valid_until)
-    return note.memory.status in ("superseded", "archived") or (
-        until is not None and until < snapshot.now
-    )
+    return note.memory.status in memories.OVER or (until is not None and until < snapshot.now)
 
 
 def question(block: Note, ground: Sequence[Note], snapshot: Snapshot) -> Question:

@@ -19,7 +19,7 @@ from oneiro_vault.classify import orientation_gate
 from oneiro_vault.core.conversation.turns import OWN, REFLECTION
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.orientation import shorten
-from oneiro_vault.core.memory import weakest
+from oneiro_vault.core.memory import LIVE, weakest
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
 from oneiro_vault.core.text import claims
 from oneiro_vault.mind.base import (
@@ -70,49 +70,43 @@ class Insight(Answer):
     sources: list[ShownId] = Field(default_factory=list, max_length=40)
 
 
-class Synthesize:
-    """From level n to level n + 1."""
-
-    name = NAME
-
-    def run(self, snapshot: Snapshot) -> Asking:
-        """One question an insight on moved ground, then one a topic, the largest first, if enough
-        waits."""
-        gone = [old for old, ground in moved(snapshot) if len(ground) < LEAST]
-        found: dict[str, tuple[Question, Wanted]] = {}
-        for about in wanted(snapshot):
-            one = question(*about[:2])
-            found.setdefault(one.id, (one, about))
-
-        def decide(one: Question, verdict: Verdict) -> Decision | None:
-            assert isinstance(verdict.answer, Insight)
-            topic, group, former = found[one.id][1]
-            own = {former.memory.title.casefold()} if former else set()
-            answer = verdict.answer.model_copy(
-                update={"title": own_name(verdict.answer, taken - own)}
-            )
-            taken.add(answer.title.casefold())
-            made = insight(topic, group, answer, one.id, verdict.judge, former)
-            return stale_insight(former, verdict) if made is None and former is not None else made
-
-        taken = {note.memory.title.casefold() for note in snapshot.of("semantic")}
-        made = yield from asked_each(
-            [one for one, _ in found.values()],
-            snapshot.settings["synthesize.groups"],
-            snapshot,
-            decide,
-        )
-        return [*made, *(ended(old) for old in gone)]
-
-    def due(self, snapshot: Snapshot) -> tuple[list[Due], str]:
-        """The topics of its questions; how many memories are missing before there are more."""
-        found = [Due(topic, group, bool(old)) for topic, group, old in wanted(snapshot)]
-        number, least = len(raw(snapshot)), snapshot.settings["synthesize.due"]
-        waits = "1 memory waits" if number == 1 else f"{number} memories wait"
-        return found, f"{waits} for an insight, {least} make it due" if number < least else ""
+name: Final = NAME
 
 
-LOOP: Final = Synthesize()
+def run(snapshot: Snapshot) -> Asking:
+    """One question an insight on moved ground, then one a topic, the largest first, if enough
+    waits."""
+    gone = [old for old, ground in moved(snapshot) if len(ground) < LEAST]
+    found: dict[str, tuple[Question, Wanted]] = {}
+    for about in wanted(snapshot):
+        one = question(*about[:2])
+        found.setdefault(one.id, (one, about))
+
+    def decide(one: Question, verdict: Verdict) -> Decision | None:
+        assert isinstance(verdict.answer, Insight)
+        topic, group, former = found[one.id][1]
+        own = {former.memory.title.casefold()} if former else set()
+        answer = verdict.answer.model_copy(update={"title": own_name(verdict.answer, taken - own)})
+        taken.add(answer.title.casefold())
+        made = insight(topic, group, answer, one.id, verdict.judge, former)
+        return stale_insight(former, verdict) if made is None and former is not None else made
+
+    taken = {note.memory.title.casefold() for note in snapshot.of("semantic")}
+    made = yield from asked_each(
+        [one for one, _ in found.values()],
+        snapshot.settings["synthesize.groups"],
+        snapshot,
+        decide,
+    )
+    return [*made, *(ended(old) for old in gone)]
+
+
+def due(snapshot: Snapshot) -> tuple[list[Due], str]:
+    """The topics of its questions; how many memories are missing before there are more."""
+    found = [Due(topic, group, bool(old)) for topic, group, old in wanted(snapshot)]
+    number, least = len(raw(snapshot)), snapshot.settings["synthesize.due"]
+    waits = "1 memory waits" if number == 1 else f"{number} memories wait"
+    return found, f"{waits} for an insight, {least} make it due" if number < least else ""
 
 
 def wanted(snapshot: Snapshot) -> list[Wanted]:
@@ -142,7 +136,7 @@ def waits(note: Note, snapshot: Snapshot) -> bool:
         for child in made
         if child is not None and child.memory.level > note.memory.level
     ]
-    return not any(memory.status in ("active", "dormant") for memory in above)
+    return not any(memory.status in LIVE for memory in above)
 
 
 def groups(snapshot: Snapshot) -> list[tuple[str, list[Note]]]:

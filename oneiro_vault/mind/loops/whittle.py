@@ -49,43 +49,38 @@ class Rubric(Answer):
         return -self.total, -self.meaning
 
 
-class Whittle:
-    """Bring the orientation back under its cap."""
-
-    name = "whittle"
-
-    def run(self, snapshot: Snapshot) -> Asking:
-        """Nothing is asked while there is room."""
-        loose = [block for block in blocks(snapshot) if not owned(block.memory)]
-        room = max(snapshot.settings["whittle.cap"] - (len(blocks(snapshot)) - len(loose)), 0)
-        if len(loose) == len(blocks(snapshot)):
-            room = max(room, 1)  # a cap of nothing is no reason to wake up to nothing
-        if len(loose) <= room:
-            return []
-        verdicts: Mapping[str, Verdict] = {}
-        if snapshot.settings["whittle.rubric"]:
-            verdicts = yield [question(block) for block in loose]
-        graded = {
-            block.id: answer for block in loose if (answer := _answer(block, verdicts)) is not None
-        }
-        whole = len(graded) == len(loose)
-
-        def rank(block: Note) -> tuple[float, ...]:
-            needed = graded[block.id].rank if whole else (-rfm(block, snapshot),)
-            return (*_first(block, snapshot), *needed)
-
-        def why(block: Note) -> str:
-            if whole:
-                answer = graded[block.id]
-                return f"rubric {answer.total} of 12, meaning {answer.meaning}: {answer.reason}"
-            return f"recency x frequency x magnitude {rfm(block, snapshot):.2f}"
-
-        ranked = sorted(loose, key=lambda block: (rank(block), block.id))
-        asked = verdicts if whole else {}
-        return [_asleep(block, why(block), asked) for block in ranked[room:]]
+name: Final = "whittle"
 
 
-LOOP: Final = Whittle()
+def run(snapshot: Snapshot) -> Asking:
+    """Nothing is asked while there is room."""
+    loose = [block for block in blocks(snapshot) if not owned(block.memory)]
+    room = max(snapshot.settings["whittle.cap"] - (len(blocks(snapshot)) - len(loose)), 0)
+    if len(loose) == len(blocks(snapshot)):
+        room = max(room, 1)  # a cap of nothing is no reason to wake up to nothing
+    if len(loose) <= room:
+        return []
+    verdicts: Mapping[str, Verdict] = {}
+    if snapshot.settings["whittle.rubric"]:
+        verdicts = yield [question(block) for block in loose]
+    graded = {
+        block.id: answer for block in loose if (answer := _answer(block, verdicts)) is not None
+    }
+    whole = len(graded) == len(loose)
+
+    def rank(block: Note) -> tuple[float, ...]:
+        needed = graded[block.id].rank if whole else (-rfm(block, snapshot),)
+        return (*_first(block, snapshot), *needed)
+
+    def why(block: Note) -> str:
+        if whole:
+            answer = graded[block.id]
+            return f"rubric {answer.total} of 12, meaning {answer.meaning}: {answer.reason}"
+        return f"recency x frequency x magnitude {rfm(block, snapshot):.2f}"
+
+    ranked = sorted(loose, key=lambda block: (rank(block), block.id))
+    asked = verdicts if whole else {}
+    return [_asleep(block, why(block), asked) for block in ranked[room:]]
 
 
 def question(block: Note) -> Question:

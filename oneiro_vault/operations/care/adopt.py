@@ -114,7 +114,7 @@ def _with_id(house: House, row: Row, data: bytes, ident: str) -> bytes:
         keys |= (
             {} if known.timestamp else {"timestamp": house.now()}
         )  # an old note is learned today: it must not be faded at once
-    return yaml_block.encode(yaml_block.edit(yaml_block.decode(data), keys))
+    return yaml_block.edited(data, keys)
 
 
 def _commit(
@@ -126,6 +126,4 @@ def _commit(
 ) -> str:
     title = adopted[0]["path"] if len(adopted) == 1 else f"{len(adopted)} notes"
     operation = Operation("adopt", title, actor, tuple(entry["id"] for entry in adopted))
-    receipt = house.vault.apply(changes, operation, progress=progress)
-    house.indexing.refresh(receipt.written)
-    return receipt.commit
+    return house.indexing.apply(changes, operation, progress=progress).commit

@@ -143,9 +143,7 @@ def _nowhere(house: House, rows: Sequence[Row]) -> Iterator[answers.Problem]:
 def _own_types(rows: Sequence[Row]) -> Iterator[answers.Problem]:
     found: dict[str, list[str]] = defaultdict(list)
     for row in rows:
-        if row.type not in (*memories.TYPES, drafts.UNTYPED) and not row.path.startswith(
-            f"{REPORTS}/"
-        ):
+        if row.type not in (*memories.TYPES, drafts.UNTYPED) and not row.path.startswith(REPORTS):
             found[row.type].append(row.path)
     for name, paths in found.items():
         near = drafts.did_you_mean(name, memories.TYPES)

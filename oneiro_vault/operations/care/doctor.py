@@ -337,22 +337,12 @@ def versions() -> dict[str, str]:
     return found
 
 
-def embed(house: House, progress: Progress = quiet) -> answers.Embedded:
-    """Compute every vector that is still missing, now."""
-    house.indexing.converge()
-    house.index.open_vectors()
-    done = house.index.embed(progress)
-    return {"schema": 1, "embedded": done, "pending": house.index.status()["pending"]}
-
-
-def watch(house: House, progress: Progress = quiet, seconds: float | None = None) -> answers.Answer:
-    """Report `IDX <path> <sha256>` and `DEL <path>` through `progress`, until `seconds` are
-    over."""
+def watch(house: House, progress: Progress = quiet) -> answers.Answer:
+    """Report `IDX <path> <sha256>` and `DEL <path>` through `progress`, until it raises."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
     house.indexing.listeners.append(lines.put)
-    end = time.monotonic() + seconds if seconds is not None else None
     try:
-        while end is None or time.monotonic() < end:
+        while True:
             house.indexing.converge()
             try:
                 progress(lines.get(timeout=0.1), 0, 0)
@@ -360,4 +350,3 @@ def watch(house: House, progress: Progress = quiet, seconds: float | None = None
                 progress("", 0, 0)
     finally:
         house.indexing.listeners.remove(lines.put)
-    return {"schema": 1}

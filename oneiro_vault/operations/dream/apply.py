@@ -60,10 +60,9 @@ def apply(
             branch.add(changes, operation, _beside(vault, picture, decision, lease, branch)),
             made,
         )
-    receipt = vault.apply(
+    receipt = indexing.apply(
         changes, operation, check=lambda tip: _check(vault, picture, decision, lease, tip)
     )
-    indexing.refresh([change.path for change in changes])
     return Done(decision, receipt.commit, made)
 
 
@@ -156,7 +155,7 @@ def _new(
         )  # when it was learned is the loop's to say, when it came in is not
     meta["trust"] = trust(snapshot, meta)
     path = files.filed(str(meta["type"]), str(meta["title"]), ident, str(meta["created"]))
-    return Write(path, yaml_block.encode(yaml_block.compose(meta, body)))
+    return Write(path, yaml_block.composed(meta, body))
 
 
 def trust(snapshot: Snapshot, meta: Mapping[str, Any]) -> str:
@@ -191,8 +190,8 @@ def _set(vault: Vault, picture: Picture, edit: Set, now: str, names: Mapping[str
     body = edit.body if edit.body is None or edit.body.endswith("\n") else edit.body + "\n"
     if body is not None:
         changes.setdefault("timestamp", now)
-    text = yaml_block.edit(yaml_block.decode(vault.repo.data(blob)), changes, body=body)
-    return Write(path, yaml_block.encode(text), picture.snapshot.notes[edit.id].sha256)
+    content = yaml_block.edited(vault.repo.data(blob), changes, body)
+    return Write(path, content, picture.snapshot.notes[edit.id].sha256)
 
 
 def _filled(value: Any, now: str, names: Mapping[str, str]) -> Any:

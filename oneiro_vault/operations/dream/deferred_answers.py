@@ -126,20 +126,12 @@ def _short(waiting: Sequence[answers.Question]) -> dict[str, str]:
     }
 
 
-def dream_decide(
-    house: House, id: str, answer: Mapping[str, Any] | str, progress: Progress = quiet
-) -> answers.Decided:
-    """Answer a question; after the last one the loops that asked go on. Raises NotFound for one
-    that does not wait, InvalidInput for an answer that a loop would not take."""
-    done = dream_answers(house, {id: answer}, progress)
-    return {"schema": 1, "id": id, "waiting": done["waiting"], "runs": done["runs"]}
-
-
 def dream_answers(
     house: House, answers: Mapping[str, Any] | str, progress: Progress = quiet
 ) -> answers.AnswersTaken:
     """Answer several questions, {id: answer}; `batch` are the next. What does not fit is `refused`
-    and waits on. Raises what `dream_decide` raises when no answer fits."""
+    and waits on; after the last one the loops that asked go on. When none fits, raises NotFound for
+    a question that does not wait, InvalidInput for an answer that a loop would not take."""
     place = choose_judge.folder(house.dreams)
     known = {str(entry["id"]): entry for entry in deferred.waiting(place)}
     fitting: dict[str, Mapping[str, object]] = {}

@@ -16,11 +16,11 @@ from oneiro_vault.errors import OneiroError
 from oneiro_vault.operations.history import note_change
 from oneiro_vault.operations.history.diff import probes_of
 from oneiro_vault.vault.history.commit_log import Entry
+from oneiro_vault.vault.history.undo import OF_SOURCE, REPORTS
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import is_note
 
 _UNDONE: Final = re.compile(r"undo of run ([0-9a-z-]+)")
-_SOURCE: Final = "undo of source "
 EVENT: Final = "run"
 """Kind of the ledger's events for runs that decided nothing: `id` of the first of them, `loops`,
 `judge`, `title`, `since`."""
@@ -147,7 +147,7 @@ def _standing(undoings: Iterable[Entry]) -> Iterator[Entry]:
 def _with_source(vault: Vault, undo: Entry, made: Sequence[Entry]) -> Iterator[str]:
     """The commits among `made` that were taken back with all of a source: each of their notes has
     the bytes it had before them."""
-    if not undo.reason.startswith(_SOURCE):
+    if not undo.reason.startswith(OF_SOURCE):
         return
     notes = {path for path in undo.paths if is_note(path)}
     touching = [one for one in made if notes.intersection(one.paths)]
@@ -182,7 +182,7 @@ def _run(run: str, entries: Sequence[Entry], back: _Back) -> answers.PastRun:
     from oneiro_vault.mind.report import DOES  # with much behind it
 
     made = [entry for entry in reversed(entries) if entry.decision]
-    reports = [path for entry in entries for path in entry.paths if path.startswith("dreams/")]
+    reports = [path for entry in entries for path in entry.paths if path.startswith(REPORTS)]
     gone = run in back.runs or (bool(made) and all(back.has(run, one.commit) for one in made))
     told = next(
         (entry.title.removeprefix("report of ") for entry in entries if not entry.decision), ""

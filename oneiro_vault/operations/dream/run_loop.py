@@ -302,9 +302,7 @@ class Runner:
 
     def _write(self, run: Run, body: str, title: str) -> None:
         path = report.name_of(run)
-        change = Write(
-            path, yaml_block.encode(yaml_block.compose(report.meta_of(run, title), body))
-        )
+        change = Write(path, yaml_block.composed(report.meta_of(run, title), body))
         lease = self.lease
         assert lease is not None
         operation = Operation(
@@ -322,8 +320,7 @@ class Runner:
             ):  # beside what it tells; of a night without proposals nothing is to review
                 self.branch.add([change], operation, lambda *_: lease.check())
                 return
-            self.house.vault.apply([change], operation, check=lambda _tip: lease.check())
-            self.house.indexing.refresh([path])
+            self.house.indexing.apply([change], operation, check=lambda _tip: lease.check())
         except (OneiroError, LockTimeout) as error:
             run.path = ""
             run.notes.append(f"The report could not be written: {error}")

@@ -42,20 +42,18 @@ from oneiro_vault.operations.review import tidy
 from oneiro_vault.operations.runtime import Dreams, House
 from oneiro_vault.vault.history import proposal_branches
 
-LOOPS: Final[Mapping[str, Loop]] = {
-    found.name: found
-    for found in (
-        encode.LOOP,
-        consolidate.LOOP,
-        split.LOOP,
-        synthesize.LOOP,
-        entities.LOOP,
-        distil.LOOP,
-        whittle.LOOP,
-        dialectic.LOOP,
-        decay.LOOP,
-    )
-}
+_NIGHT: Final[Sequence[Loop]] = (
+    encode,
+    consolidate,
+    split,
+    synthesize,
+    entities,
+    distil,
+    whittle,
+    dialectic,
+    decay,
+)
+LOOPS: Final = {found.name: found for found in _NIGHT}
 """In the order of a night."""
 FILE: Final = "verdicts.db"
 KEPT: Final = 180 * 86_400

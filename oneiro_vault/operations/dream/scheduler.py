@@ -147,7 +147,7 @@ def _put_back(
 
 _SOON: Final = "soon.json"
 """What a `_Day` says."""
-_LOOPS: Final = (encode.LOOP.name, distil.LOOP.name)
+_LOOPS: Final = (encode.name, distil.name)
 
 
 def soon_due(house: House) -> bool:

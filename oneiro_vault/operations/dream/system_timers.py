@@ -83,10 +83,10 @@ class Timer:
         ]
 
 
-def kind_here(env: Mapping[str, str], platform: str = sys.platform) -> str:
+def kind_here(env: Mapping[str, str]) -> str:
     """The kind of timer this machine has. Raises InvalidInput when it has none we know."""
     path = env.get("PATH", "")
-    if platform == "darwin":
+    if sys.platform == "darwin":
         return "launchd"
     if shutil.which("systemctl", path=path) and Path("/run/systemd/system").is_dir():
         return "systemd"

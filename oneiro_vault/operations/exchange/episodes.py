@@ -11,6 +11,7 @@ from hashlib import blake2b
 from typing import Final
 
 from oneiro_vault.capture import transcripts
+from oneiro_vault.capture.transcripts import NAMES, SPEAKS, TOOL
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation.turns import CLIENT, FILE, KIND, OWN
 from oneiro_vault.core.frontmatter import yaml_block
@@ -27,9 +28,6 @@ note its words as they were imported."""
 MARK: Final = 6
 PAUSE: Final = 6 * 3600.0
 """Seconds of silence after which a conversation that goes on is another episode, of its own day."""
-_TOOL: Final = 200
-_NAMES: Final = {"user": "User", "assistant": "Assistant"}
-_SPEAKS: Final = re.compile(r"^(?=(?:User|Assistant):)", re.MULTILINE)
 _NAMED: Final = re.compile(r"\[[\w .:/-]{1,60}\] ")
 _EMPTY_LINE: Final = re.compile(r"\n(?=\n)")
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -59,7 +57,7 @@ class File:
         return Write(self.path, self._whole(), self.base)
 
     def _whole(self) -> bytes:
-        return self.data or yaml_block.encode(yaml_block.compose(self.meta, self.body))
+        return self.data or yaml_block.composed(self.meta, self.body)
 
 
 @dataclass
@@ -96,7 +94,7 @@ def marks(turns: Sequence[Turn]) -> list[str]:
     seen: dict[str, int] = {}
     found = []
     for turn in turns:
-        if turn.speaker not in _NAMES:
+        if turn.speaker not in NAMES:
             found.append("")
             continue
         name = turn.id or f"{turn.speaker}\0{' '.join(turn.text.split())}"
@@ -174,18 +172,18 @@ def _parts(piece: Piece, manner: Manner) -> Iterator[_Part]:
     speaker = ""
     for place, (turn, mark) in enumerate(zip(piece.turns, piece.marks, strict=True)):
         for words in _paragraphs(turn, manner):
-            named = turn.speaker in _NAMES and (turn.speaker != speaker or part is None)
-            said = f"{_NAMES[turn.speaker]}: {words}" if named else words
+            named = turn.speaker in NAMES and (turn.speaker != speaker or part is None)
+            said = f"{NAMES[turn.speaker]}: {words}" if named else words
             size = len(said.encode("utf-8")) + 2
             if part is not None and part.size + size > manner.limit:
                 yield part
                 part = None
-                said = f"{_NAMES[turn.speaker]}: {words}" if turn.speaker in _NAMES else words
+                said = f"{NAMES[turn.speaker]}: {words}" if turn.speaker in NAMES else words
             if part is None:
                 part = _Part(turn, piece.first + place)
             part.words.append(said)
             part.size += size
-            speaker = turn.speaker if turn.speaker in _NAMES else speaker
+            speaker = turn.speaker if turn.speaker in NAMES else speaker
         if part is not None and mark:
             part.marks.append(mark)
     if part is not None:
@@ -196,13 +194,13 @@ def _paragraphs(turn: Turn, manner: Manner) -> list[str]:
     """A turn as it stands in a note: what a tool did on one line, what is quoted as one paragraph
     that begins with its name, so that nobody is taken for its speaker."""
     words = manner.clean(transcripts.clean(turn.text))
-    if turn.speaker in _NAMES:
-        found = transcripts.parts(_SPEAKS.sub("> ", words), manner.limit - 100) if words else []
+    if turn.speaker in NAMES:
+        found = transcripts.parts(SPEAKS.sub("> ", words), manner.limit - 100) if words else []
         return [one for one in found if one.strip()]
     named = words if _NAMED.match(words) else f"[{turn.speaker}] {words}" if words else ""
     if turn.speaker == "tool":
         line = " ".join(named.split())
-        return [line if len(line) <= _TOOL else f"{line[:_TOOL]}…"] if line else []
+        return [line if len(line) <= TOOL else f"{line[:TOOL]}…"] if line else []
     name = (_NAMED.match(named) or [""])[0]
     found = transcripts.parts(_EMPTY_LINE.sub("\n ", named), manner.limit - 100) if named else []
     return [one if number == 0 else f"{name}{one}" for number, one in enumerate(found)]

@@ -15,7 +15,7 @@ from oneiro_vault.core.conversation.turns import IMPORT, imported
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.parser import Link
 from oneiro_vault.core.markdown.quoting import without_comments
-from oneiro_vault.core.memory import ENTITY, EPISODIC, PROCEDURE
+from oneiro_vault.core.memory import ENTITY, EPISODIC, OVER, PROCEDURE
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.exchange.export_okf import plain
 from oneiro_vault.operations.exchange.export_target import Target
@@ -72,8 +72,8 @@ def write(chosen: Selection, target: Target, progress: Progress) -> None:
 
 def chapters_of(rows: Sequence[Row]) -> list[Chapter]:
     """All of them, each in the one chapter where somebody looks for it."""
-    holding = [row for row in rows if row.status not in ("superseded", "archived")]
-    before = [row for row in rows if row.status in ("superseded", "archived")]
+    holding = [row for row in rows if row.status not in OVER]
+    before = [row for row in rows if row.status in OVER]
     known = ("orientation", ENTITY, "semantic", PROCEDURE, "principle", EPISODIC)
     by = {name: [row for row in holding if row.type == name] for name in known}
     others = [row for row in holding if row.type not in known]

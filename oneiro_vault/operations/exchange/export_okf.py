@@ -101,12 +101,12 @@ class _Bundle:
             kept[STAMP] = meta.pop(STAMP)
         stamp |= {name: some for name, some in (("added", added), ("kept", kept)) if some}
         try:
-            return yaml_block.encode(yaml_block.compose({**meta, STAMP: stamp}, body))
+            return yaml_block.composed({**meta, STAMP: stamp}, body)
         except InvalidInput:  # nested as deep as it may be: whole, as one text
             known = one.memory
             short = {"type": known.type, "title": known.title, STAMP: {"version": 1}}
             stamp = {**stamp, "kept": {}, "added": [], "file": one.file}
-            return yaml_block.encode(yaml_block.compose({**short, STAMP: stamp}, body))
+            return yaml_block.composed({**short, STAMP: stamp}, body)
 
     def _said(self, one: Exported) -> dict[str, object]:
         """What the format asks for and the note says in other words, or not at all."""

@@ -21,6 +21,7 @@ from oneiro_vault.operations.exchange import export_book, export_okf
 from oneiro_vault.operations.exchange.export_target import Target, opened
 from oneiro_vault.operations.exchange.exported import STAGE, Exported, Selection, attach
 from oneiro_vault.operations.read import recall_show
+from oneiro_vault.operations.read.recall_show import many
 from oneiro_vault.operations.remember.drafts import checked_types, did_you_mean
 from oneiro_vault.operations.runtime import House, View
 
@@ -106,7 +107,7 @@ def export(
             hint=f"One of: {', '.join(FORMS)}.",
         )
     with recall_show.opened(house, as_of, progress) as view:
-        chosen = select(view, _many(type), _many(tag), since, conversations, archived)
+        chosen = select(view, many(type), many(tag), since, conversations, archived)
         if not chosen.rows:
             raise InvalidInput(
                 "no memory fits, so there is nothing to export", kept="Nothing was written."
@@ -154,7 +155,3 @@ def select(
     wanted = [row for row in kept if conversations or not captured(row)]
     wanted.sort(key=lambda row: row.path)
     return Selection(view, wanted, house.root.name, len(kept) - len(wanted), len(rows) - len(kept))
-
-
-def _many(value: str | Sequence[str]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)

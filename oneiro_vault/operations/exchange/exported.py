@@ -219,17 +219,11 @@ class Selection:
         return vault.log.entries()
 
 
-def attach(chosen: Selection, target: Target, files: Mapping[str, None]) -> int:
-    """Put files of the vault where they are in it; how many found no place."""
-    if target.single:
-        return len(files)
-    missing = 0
-    for path in files:
+def attach(chosen: Selection, target: Target, files: Mapping[str, None]) -> None:
+    """Put files of the vault where they are in it, as far as there is a place for them."""
+    for path in files if not target.single else ():
         if data := chosen.attachment(path):
             target.add(path, data)
-        else:
-            missing += 1
-    return missing
 
 
 def relinked(body: str, said: Callable[[Link, str], str | None]) -> str:

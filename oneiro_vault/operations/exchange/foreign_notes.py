@@ -273,7 +273,7 @@ def _former(data: bytes, known: Memory, made: Mapping[str, object]) -> bytes:
         "superseded_by": made["id"],
         "valid_until": known.valid_until or made.get("timestamp") or made.get("created"),
     }
-    return yaml_block.encode(yaml_block.edit(yaml_block.decode(data), changes))
+    return yaml_block.edited(data, changes)
 
 
 def _filed(row: Row, known: Memory) -> str:

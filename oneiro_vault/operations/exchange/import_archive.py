@@ -30,7 +30,6 @@ from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Change, Operation
 from oneiro_vault.vault.history import undo
-from oneiro_vault.vault.worktree.files import is_note
 
 BATCH: Final = 200
 """Notes of one commit at most."""
@@ -431,11 +430,10 @@ class Import:
         operation = Operation("import", title, self.source, ids)
         changes = [change for _, change in good]
         back = restored(self.house.uses, self.house.vault.clock(), operation)
-        receipt = self.house.vault.apply(changes, operation, events=back, each=True)
+        receipt = self.house.indexing.apply(changes, operation, events=back, each=True)
         if not receipt.refused:
             self.commits += [receipt.commit] if receipt.commit else []
             self.brought += sum(SEEN in file.meta for file, _ in good)
-            self.house.indexing.refresh(file.path for file, _ in good if is_note(file.path))
         return receipt.refused
 
     def answer(self) -> answers.Imported:

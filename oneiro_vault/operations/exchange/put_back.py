@@ -201,12 +201,8 @@ class _Batch:
         ids = tuple(note.id for note in notes if memories.is_id(note.id))
         files = [*{one.path: one for note in notes for one in self._files(note)}.values()]
         operation = Operation("import", title, self.actor, ids)
-        vault = self.indexing.vault
-        back = restored(self.uses, vault.clock(), operation)
-        receipt = vault.apply([*writes, *files], operation, events=back, each=True)
-        if not receipt.refused:
-            self.indexing.refresh([write.path for write in writes])
-        return receipt
+        back = restored(self.uses, self.indexing.vault.clock(), operation)
+        return self.indexing.apply([*writes, *files], operation, events=back, each=True)
 
     def _here(self, ident: str, note: Note) -> Row | None:
         """A note without an id is known by its place, or by its bytes where it got another one."""

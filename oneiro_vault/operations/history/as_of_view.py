@@ -16,7 +16,6 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.core.time.date_ranges import Range
 from oneiro_vault.errors import (
-    AmbiguousId,
     BeforeHistory,
     EmbedderProblem,
     InvalidInput,
@@ -26,7 +25,7 @@ from oneiro_vault.errors import (
 )
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.historic import Earlier
-from oneiro_vault.operations.indexing import SOON
+from oneiro_vault.operations.indexing import SOON, several
 from oneiro_vault.operations.runtime import DOUBT, House, Use, View
 from oneiro_vault.vault.history import snapshot
 from oneiro_vault.vault.history.snapshot import Point, Tree
@@ -105,11 +104,7 @@ class Past(View):
             )
         rows = self.index.get(wanted)
         if len(rows) > 1:
-            which = "; ".join(f"{row.handle} ({row.path})" for row in rows[:8])
-            raise AmbiguousId(
-                f"{shown(ident)} fits {len(rows)} memories of then: {which}",
-                hint="Give more characters.",
-            )
+            raise several(ident, rows, "memories of then", "Give more characters.")
         if not rows:
             raise self._absent(wanted)
         return rows[0]

@@ -11,8 +11,8 @@ from typing import Final
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.markdown import orientation
-from oneiro_vault.core.markdown.word_diff import steps
-from oneiro_vault.core.memory import Memory, captured
+from oneiro_vault.core.markdown.word_diff import changes
+from oneiro_vault.core.memory import LIVE, Memory, captured
 from oneiro_vault.core.time.date_ranges import iso
 from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, UnreadableNote, shown
 from oneiro_vault.operations.history import as_of_view
@@ -119,7 +119,7 @@ def _fate(pair: Pair) -> str:
         "forgotten"
         if pair.after is None
         else "ended"
-        if pair.after.status in ALIVE
+        if pair.after.status in LIVE
         else pair.after.status
     )
 
@@ -140,7 +140,7 @@ def _revised(
         old, new = said(before, after)
     else:
         old, new = (note.body.strip() if note else "" for note in (before, after))
-    words = [list(step) for step in steps(old, new)]
+    words = [list(step) for step in changes(old, new)]
     return {**row, "before": old, "after": new, "words": words}
 
 
@@ -167,7 +167,6 @@ def _blocks(side: Mapping[str, Memory]) -> list[answers.BlockText]:
     ]
 
 
-ALIVE: Final = ("active", "dormant")
 _DOUBTS: Final = ("contradiction", "conflict")
 _PROBES: Final = re.compile(
     r"(\d{1,9}) probes; (\d{1,9}) found their memory before, (\d{1,9}) after; (\d{1,9}) "
@@ -193,8 +192,8 @@ class Pair:
     def kind(self) -> str:
         """new, pending, revised, retired, kept (only its frontmatter changed), or passing (came and
         went)."""
-        was = self.before is not None and self.before.status in ALIVE
-        if self.after is None or self.after.status not in ALIVE:
+        was = self.before is not None and self.before.status in LIVE
+        if self.after is None or self.after.status not in LIVE:
             return (
                 "pending"
                 if self.after and self.after.status == "pending" and not was
@@ -223,7 +222,7 @@ class Pair:
         old = set(self.before.flags) if self.before else set()
         return (
             [flag for flag in self.after.flags if flag not in old]
-            if self.after and self.after.status in ALIVE
+            if self.after and self.after.status in LIVE
             else []
         )
 

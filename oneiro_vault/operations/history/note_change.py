@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields
 from typing import Final
 
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.markdown.word_diff import Change, changes
+from oneiro_vault.core.markdown.word_diff import GONE, NEW, changes, told
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import GitProblem, UnreadableNote
 from oneiro_vault.operations.history.diff import said
+from oneiro_vault.vault.history.undo import REPORTS
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import is_note
 
@@ -23,8 +23,6 @@ _TOLD: Final = (
     "derived_from", "supersedes",
 )  # fmt: skip
 """Keys of a new note that are shown where they are set."""
-_MARKS: Final = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
-_REPORTS: Final = "dreams/"
 
 
 def in_commit(vault: Vault, commit: str) -> list[answers.ProposedChange]:
@@ -35,7 +33,7 @@ def in_commit(vault: Vault, commit: str) -> list[answers.ProposedChange]:
     with suppress(GitProblem):
         parent = next(iter(repo.parents(commit)), "")
         for path, sides in repo.difference(parent, commit).items():
-            if not is_note(path) or path.startswith(_REPORTS):
+            if not is_note(path) or path.startswith(REPORTS):
                 continue
             before, after = (repo.data(side.blob) if side else None for side in sides)
             if not any(vault.erased.in_file(path, data) for data in (before, after) if data):
@@ -70,25 +68,10 @@ def change(path: str, before: bytes | None, after: bytes | None) -> answers.Prop
     found = changes(*both) if both[0] != both[1] else []
     return {
         **row,
-        "words": _told(found),
+        "words": told(found, GONE, NEW),
         "steps": [[*one] for one in found],
         "keys": _keys(old, new),
     }
-
-
-def _told(found: Sequence[Change]) -> str:
-    """In git's notation, line by line as they are: space at their ends stays outside of the
-    marks."""
-    parts: list[str] = []
-    for kind, text in found:
-        if words := text.strip():
-            start = text.index(words)
-            apart = " " if kind != "same" and parts and parts[-1][-2:] in ("-]", "+}") else ""
-            said = _MARKS[kind].format(words)
-            parts.append(apart + text[:start] + said + text[start + len(words) :])
-        elif kind != "gone":
-            parts.append(text)
-    return "".join(parts).strip()
 
 
 def parsed(path: str, data: bytes | None) -> Memory | None:

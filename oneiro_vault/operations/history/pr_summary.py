@@ -8,9 +8,9 @@ from typing import Final
 from oneiro_vault import answers
 from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core.markdown.orientation import units
-from oneiro_vault.core.markdown.word_diff import cell, marked
-from oneiro_vault.core.memory import Memory
-from oneiro_vault.operations.history.diff import ALIVE, Comparison, Pair, compare, said
+from oneiro_vault.core.markdown.word_diff import cell, changes, told
+from oneiro_vault.core.memory import LIVE, Memory
+from oneiro_vault.operations.history.diff import Comparison, Pair, compare, said
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.recall.request import Asked
 from oneiro_vault.recall.search import Search
@@ -21,6 +21,8 @@ PROBES: Final = 40
 """Memories that are asked for by their title."""
 LARGEST: Final = 60_000
 """Characters of the whole: the text of a pull request on GitHub takes 65,536."""
+LONGEST: Final = 700
+"""Characters of what changed that a cell shows."""
 _TOP: Final = 10
 
 
@@ -102,11 +104,16 @@ def _row(found: Comparison, key: str, pair: Pair, heading: str) -> Sequence[str]
     if heading == "Revised":
         assert pair.before is not None
         assert pair.after is not None
-        return [_name(note), marked(*said(pair.before, pair.after)), why]
+        return [_name(note), _marked(*said(pair.before, pair.after)), why]
     if heading in ("Merged", "Retired"):
         became = _heir(found, pair) if heading == "Merged" else _fate(found, pair)
         return [_name(note), cell(pair.before.body if pair.before else ""), became, why]
     return [_name(note), cell(note.body), _origin(note), why]
+
+
+def _marked(old: str, new: str) -> str:
+    """Blanks stand around the marks: beside a letter, GitHub does not take them for marks."""
+    return told(changes(old, new), " ~~{}~~ ", " **{}** ", around=5, limit=LONGEST, clean=cell)
 
 
 def _name(note: Memory) -> str:
@@ -138,7 +145,7 @@ def _heir(found: Comparison, pair: Pair) -> str:
 def _fate(found: Comparison, pair: Pair) -> str:
     if pair.after is None:
         return "forgotten"
-    if pair.after.status in ALIVE:
+    if pair.after.status in LIVE:
         return f"held until {cell(pair.after.valid_until, 30)}"
     return " by ".join(filter(None, (cell(pair.after.status, 20), _heir(found, pair))))
 
@@ -148,7 +155,7 @@ def _block(found: Comparison, key: str, pair: Pair) -> tuple[str, str]:
     was = cell(before.body) if before else "not loaded"
     if before and after:
         old, new = said(before, after)
-        return was, marked(old, new) if old != new else "the same words"
+        return was, _marked(old, new) if old != new else "the same words"
     return was, cell(
         after.body
     ) if after else f"not loaded ({cell(pair.after.status, 20) if pair.after else 'forgotten'})"

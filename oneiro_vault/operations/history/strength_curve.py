@@ -15,10 +15,10 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.core.time import strength as curve
 from oneiro_vault.core.time.strength import DAY
-from oneiro_vault.errors import InvalidInput, shown
+from oneiro_vault.errors import InvalidInput
 from oneiro_vault.index.base import Age, Row
 from oneiro_vault.operations.read import recall_show
-from oneiro_vault.operations.read.recall_show import check_text, many, opened
+from oneiro_vault.operations.read.recall_show import check_text, check_whole, many, opened
 from oneiro_vault.operations.runtime import DOUBT, House, Remembered, View
 
 POINTS: Final = 61
@@ -28,13 +28,14 @@ LONGEST: Final = 36_500
 BEFORE: Final = 90
 """Days back that a curve shows at most."""
 MOST: Final = 1_000
-"""Uses, or rows, of one answer."""
+"""Rows of one answer."""
+_USES: Final = 50
+"""Uses of one memory that are told one by one."""
 
 
 def strength(house: House, id: str, days: int = 30) -> answers.Strength:
     """The curve of one memory, from 90 days ago at most to `days` ahead. Not a use of it."""
-    if not 1 <= days <= LONGEST:
-        raise InvalidInput(f"days must be a whole number from 1 to {LONGEST}, not {shown(days)}")
+    check_whole("days", days, 1, LONGEST)
     row = house.indexing.resolve(id)
     known = house.uses.remembered()
     looks, learned = _looks(row, known)
@@ -55,11 +56,9 @@ def strength(house: House, id: str, days: int = 30) -> answers.Strength:
     }
 
 
-def usage(house: House, id: str, limit: int = 50) -> answers.Usage:
+def usage(house: House, id: str) -> answers.Usage:
     """The deliberate uses of one memory, and when it was called wrong; forgotten memories too.
-    Raises InvalidInput, NotFound, AmbiguousId."""
-    if not 1 <= limit <= MOST:
-        raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
+    Raises NotFound, AmbiguousId."""
     house.indexing.converge()
     ident, path = recall_show.anyone(house.indexing, id)
     row = house.index.by_path(path) if path else None
@@ -73,7 +72,7 @@ def usage(house: House, id: str, limit: int = 50) -> answers.Usage:
         "schema": 1,
         "id": ident or (row.handle if row else id),
         "title": row.title if row else "",
-        "uses": [_looked(event) for event in events[:limit]],
+        "uses": [_looked(event) for event in events[:_USES]],
         "total": len(events),
     }
 
@@ -151,8 +150,7 @@ def fading(
     `gone` those that have, the latest first. Not a use of any. What somebody said to be wrong is
     neither: it does not come back by being kept. Raises InvalidInput, NotFound for an `as_of`
     before the history."""
-    if not 1 <= days <= LONGEST:
-        raise InvalidInput(f"days must be a whole number from 1 to {LONGEST}, not {shown(days)}")
+    check_whole("days", days, 1, LONGEST)
     check_page(limit, offset)
     kinds = many(type or ())
     check_text(*kinds)
@@ -167,7 +165,7 @@ def fading(
             "total": len(found),
             "until": dates.iso(until),
             "threshold": view.known.faded,
-            "days": dict(Counter(_day(when) for when, _ in found)),
+            "days": dict(Counter(dates.iso(when)[:10] for when, _ in found)),
             "types": dict(Counter(one.type for _, one in every).most_common()),
             "faded": len(over),
         }
@@ -210,7 +208,3 @@ def _rows(view: View, found: Sequence[tuple[float, Age]]) -> list[answers.Fading
         for when, one in found
         if (row := rows.get(one.key)) is not None
     ]
-
-
-def _day(moment: float) -> str:
-    return datetime.fromtimestamp(moment).astimezone().date().isoformat()

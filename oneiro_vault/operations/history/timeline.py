@@ -13,14 +13,12 @@ from typing import Final, NamedTuple
 from oneiro_vault import answers
 from oneiro_vault.api import Progress, quiet
 from oneiro_vault.core.time import date_ranges as dates
-from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.index.base import Filters
 from oneiro_vault.operations.history import as_of_view
 from oneiro_vault.operations.history.strength_curve import check_page
 from oneiro_vault.operations.read.recall_show import REPORT, check_text, many, opened
 from oneiro_vault.operations.runtime import House
 
-SIZES: Final = ("year", "month", "day")
 MOST: Final = 800
 """Spans of one answer."""
 _DAYS: Final = 62
@@ -48,7 +46,6 @@ class _Asked(NamedTuple):
 def timeline(
     house: House,
     within: str | None = None,
-    by: str | None = None,
     type: str | Sequence[str] = (),
     limit: int = 50,
     offset: int = 0,
@@ -57,10 +54,8 @@ def timeline(
 ) -> answers.Timeline:
     """How many memories came to be when, and some of them, newest first; reports of dreams only
     when their type is asked for. `within`: a year, a month, a day, in whatever words; None for
-    ever. `by`: `year`, `month` or `day`, None for what suits that length. `as_of`: as it was known
-    then. Not a use of any. Raises InvalidInput, NotFound for an `as_of` before the history."""
-    if by is not None and by not in SIZES:
-        raise InvalidInput(f"by is one of {', '.join(SIZES)}, not {shown(by)}")
+    ever; by the year, month or day, as suits that length. `as_of`: as it was known then. Not a use
+    of any. Raises InvalidInput, NotFound for an `as_of` before the history."""
     check_page(limit, offset)
     kinds = many(type or ())
     check_text(*kinds, within)
@@ -73,7 +68,7 @@ def timeline(
         wanted = every
         if kinds:
             wanted, undated = _read(view.index.by_day(filters))
-        size, spans = _spans(every, asked, by)
+        size, spans = _spans(every, asked)
         _fill(spans, wanted)
         rows = view.index.part(replace(filters, since=start, until=end), limit, offset)
         here = [one for one in every if asked.hold(one.day)]
@@ -121,29 +116,23 @@ def _later(day: date, days: int) -> date:
     return day + timedelta(days=min(days, (date.max - day).days))
 
 
-def _spans(
-    every: Sequence[_Count], asked: _Asked, by: str | None
-) -> tuple[str, list[answers.Span]]:
+def _spans(every: Sequence[_Count], asked: _Asked) -> tuple[str, list[answers.Span]]:
     """The size of the spans and all of them, empty; none where there is nothing to show. What is
     open begins with the first memory and ends with the last. Of more years than an answer can hold,
-    which one wrong date is enough for, only those that hold something, unless asked for by size."""
+    which one wrong date is enough for, only those that hold something."""
     inside = [one.day for one in every if asked.hold(one.day)]
     start = asked.start or (inside[0] if inside else None)
     end = asked.end or (_later(inside[-1], 1) if inside else None)
     if start is None or end is None:
-        return by or SIZES[0], []
+        return "year", []
     length = (end - start).days
-    size = by or ("day" if length <= _DAYS else "month" if length <= _MONTHS else "year")
+    size = "day" if length <= _DAYS else "month" if length <= _MONTHS else "year"
     spans: list[answers.Span] = []
-    if by is None and length > MOST * 365:
+    if length > (MOST - 1) * 365:
         years = dict.fromkeys(_begin(one, size) for one in inside)
         return size, [_span(year, size) for year in [*years][-MOST:]]
     at = _begin(start, size)
     while at < end:
-        if len(spans) == MOST:
-            raise InvalidInput(
-                f"that is more than {MOST} spans of a {size}", hint="Ask for less, or larger ones."
-            )
         spans.append(_span(at, size))
         at = _after(at, size)
     return size, spans

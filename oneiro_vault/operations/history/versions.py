@@ -12,7 +12,7 @@ from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter.salvage import salvage
 from oneiro_vault.core.memory import Memory
-from oneiro_vault.errors import InvalidInput, OneiroError, shown
+from oneiro_vault.errors import OneiroError
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.history.note_change import written
 from oneiro_vault.operations.indexing import Indexing
@@ -42,8 +42,7 @@ def versions(indexing: Indexing, /, id: str, limit: int = 50) -> answers.Version
     from before; forgotten memories too. What is on disk alone comes first, without a commit.
     `chain`: what it replaced and what replaced it, the oldest first. Not a use of it. Raises
     InvalidInput, NotFound, AmbiguousId."""
-    if not 1 <= limit <= MOST:
-        raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
+    recall_show.check_whole("limit", limit, 1, MOST)
     indexing.converge()
     ident, path = recall_show.anyone(indexing, id)
     row = indexing.index.by_path(path) if path else None

@@ -7,7 +7,6 @@ from hashlib import sha256
 from typing import Final, cast
 
 from oneiro_vault import answers
-from oneiro_vault.core import memory as memories
 from oneiro_vault.core import picture
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.errors import InvalidInput, NotFound, shown
@@ -16,7 +15,7 @@ from oneiro_vault.operations.indexing import Indexing
 from oneiro_vault.operations.read.orient import note_use
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.read.recall_show import check_text
-from oneiro_vault.operations.remember.drafts import KEPT, note_path
+from oneiro_vault.operations.remember.drafts import KEPT, check_owner, note_path
 from oneiro_vault.operations.runtime import Uses
 from oneiro_vault.vault.change import Operation, Remove, Write
 from oneiro_vault.vault.worktree.files import checked, hidden
@@ -103,8 +102,7 @@ def move(indexing: Indexing, /, id: str, path: str, actor: str = "user") -> answ
     if row.path == target:
         raise InvalidInput(f"{shown(target, 120)} is where it is", kept=KEPT)
     data, known = indexing.load(row)
-    if (why := memories.owned(row)) and actor != "user":
-        raise InvalidInput(f"{row.title} {why}", kept=KEPT, hint="Only a person may move it.")
+    check_owner(row, actor, "Only a person may move it.")
     if indexing.index.links_to(row.key) and actor != "user":
         raise InvalidInput(
             f"other notes link to {row.path}",
@@ -121,8 +119,7 @@ def move(indexing: Indexing, /, id: str, path: str, actor: str = "user") -> answ
     operation = Operation(
         "revise", f"{row.title} is {target} now", actor, (row.id,) if row.id else ()
     )
-    receipt = indexing.vault.apply([Write(target, data), Remove(row.path, base)], operation)
-    indexing.refresh([row.path, target])
+    receipt = indexing.apply([Write(target, data), Remove(row.path, base)], operation)
     return {
         "schema": 1,
         "id": row.handle,

@@ -16,7 +16,7 @@ from oneiro_vault import answers
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.taxonomy import inverse
-from oneiro_vault.core.memory import captured
+from oneiro_vault.core.memory import LIVE, captured
 from oneiro_vault.core.text.query import spellings
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import InvalidInput, NotFound, shown
@@ -24,12 +24,19 @@ from oneiro_vault.index.base import Node, Row
 from oneiro_vault.index.keyword.edge_rows import UNTYPED, StatedBy
 from oneiro_vault.operations.history import as_of_view
 from oneiro_vault.operations.read.readable import served
-from oneiro_vault.operations.read.recall_show import REPORT, check_text, many, meant, opened
+from oneiro_vault.operations.read.recall_show import (
+    REPORT,
+    check_text,
+    check_whole,
+    many,
+    meant,
+    opened,
+)
 from oneiro_vault.operations.runtime import House, View
 from oneiro_vault.recall import graph_layout
 from oneiro_vault.recall.graph_layout import Pairs, Places, Points, components
 from oneiro_vault.recall.graph_walk import Graph, Ref, Walk, wanted
-from oneiro_vault.recall.request import EVER, LIVE
+from oneiro_vault.recall.request import EVER
 
 DEEPEST: Final = 6
 MOST: Final = 2_000
@@ -56,11 +63,11 @@ def graph(
     `places`: also where to draw each, the first in the middle. Raises NotFound for what the vault
     has never heard of, AmbiguousId where several have the name.
     """
-    asked = (relation,) if isinstance(relation, str) else tuple(relation)
+    asked = many(relation)
     check_text(name, to, *asked)
     steps = (1 if to is None else 4) if depth is None else depth
-    if not 1 <= steps <= DEEPEST or not 1 <= limit <= MOST:
-        raise InvalidInput(f"depth is from 1 to {DEEPEST}, limit from 1 to {MOST}")
+    check_whole("depth", steps, 1, DEEPEST)
+    check_whole("limit", limit, 1, MOST)
     with opened(house, as_of) as view:
         statuses = (*EVER, "archived") if ever else LIVE
         speaking = StatedBy(statuses, "" if ever else dates.iso(view.known.now))
@@ -252,14 +259,13 @@ def whole_graph(
     project: str | None = None,
     since: str | None = None,
     until: str | None = None,
-    ever: bool = False,
     as_of: str | None = None,
     wait: float = 0.0,
 ) -> answers.WholeGraph:
     """All notes but the reports of dreams, and names that no note has (of type `name`), with all
     edges between them: of these types, or `without` some; of a project; of this time. What is left
     out moves nothing: places are those of the whole, known after at most `wait` seconds or not yet
-    (ask again). `ever`: also what was replaced or has ended. Not a use of any. Raises InvalidInput,
+    (ask again). Not a use of any. Raises InvalidInput,
     NotFound for an `as_of` before the history."""
     if not 0 <= wait <= LONGEST:
         raise InvalidInput(f"wait is from 0 to {LONGEST:.0f} seconds")
@@ -269,9 +275,8 @@ def whole_graph(
     after = _day(as_of_view.span(house.clock(), until)[1] if until else None, "~")
     with opened(house, as_of) as view:
         drawn = house.drawn = house.drawn or Drawn(house)
-        whole = _whole(drawn, view, ever, house.uses.forgotten())
-        living = not ever and not view.past
-        at = drawn.places.of(whole.refs, whole.edges, wait, living)
+        whole = _whole(drawn, view, house.uses.forgotten())
+        at = drawn.places.of(whole.refs, whole.edges, wait, not view.past)
         kept = _kept(
             whole,
             lambda one: (
@@ -291,13 +296,13 @@ def _day(moment: float | None, otherwise: str) -> str:
     return otherwise if moment is None else dates.iso(moment)[:10]
 
 
-def _whole(drawn: Drawn, view: View, ever: bool, forgotten: Collection[str]) -> Whole:
+def _whole(drawn: Drawn, view: View, forgotten: Collection[str]) -> Whole:
     now = dates.iso(view.known.now)
     # by the hour: what a note says ends by the clock
-    key = (view.index.state(), view.past, ever, now[:13])
+    key = (view.index.state(), view.past, now[:13])
     found = drawn.wholes.get(key)
     if found is None:
-        speaking = StatedBy((*EVER, "archived") if ever else LIVE, "" if ever else now)
+        speaking = StatedBy(LIVE, now)
         found = _read(view, speaking, forgotten)
         drawn.wholes = {**dict([*drawn.wholes.items()][1 - _KEPT :]), key: found}
     return found

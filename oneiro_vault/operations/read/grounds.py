@@ -10,7 +10,6 @@ from oneiro_vault import answers
 from oneiro_vault.core.markdown import orientation
 from oneiro_vault.core.merge import units
 from oneiro_vault.core.text.query import tokens
-from oneiro_vault.errors import InvalidInput
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.keyword.queries import Answers
 from oneiro_vault.operations.read import handoff, recall_show
@@ -24,8 +23,7 @@ MOST: Final = 100
 def grounds(house: House, ids: Sequence[str]) -> answers.Grounds:
     """Memories line by line, each line with those of their sources whose words it has. Not a use.
     Raises InvalidInput, NotFound, AmbiguousId."""
-    if len(ids) > MOST:
-        raise InvalidInput(f"{len(ids)} ids at once are too many", hint=f"Ask for at most {MOST}.")
+    recall_show.check_few(ids, MOST)
     house.indexing.converge()
     rows = [house.indexing.resolve(one) for one in ids]
     bodies = house.index.bodies([row.key for row in rows])

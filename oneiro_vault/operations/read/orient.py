@@ -51,7 +51,7 @@ def orient(
 ) -> answers.Oriented:
     """The orientation as text of at most `limit` UTF-16 units, and `n` rows: relevant to `context`,
     else the latest. Reinforces nothing; `fast` as in `recall`."""
-    _whole("n", n, 0)
+    recall_show.check_whole("n", n, 0, MOST)
     if limit < _LEAST:
         raise InvalidInput(f"limit must be a whole number from {_LEAST}, not {shown(limit)}")
     recall_show.check_text(context, project)
@@ -127,13 +127,6 @@ def _relevant(
     return rows[:n], found["degraded"]
 
 
-def _whole(name: str, value: int, least: int) -> None:
-    if not least <= value <= MOST:
-        raise InvalidInput(
-            f"{name} must be a whole number from {least} to {MOST}, not {shown(value)}"
-        )
-
-
 # -- memories in full
 
 
@@ -142,8 +135,7 @@ def get(house: House, ids: Sequence[Any]) -> answers.Got:
     for each."""
     if not ids:
         raise InvalidInput("ids must be a list of ids", hint="`oneiro list` shows ids.")
-    if len(ids) > MOST:
-        raise InvalidInput(f"{len(ids)} ids at once are too many", hint=f"Ask for at most {MOST}.")
+    recall_show.check_few(ids, MOST)
     found: dict[str, answers.FullMemory] = {}
     missing: list[answers.Missing] = []
     known = house.uses.remembered()
@@ -227,16 +219,13 @@ def reflect(
     house: House,
     highlights: str,
     updates: Sequence[Mapping[str, Any]] | None = None,
-    session: str | None = None,
     actor: str = "model",
 ) -> answers.Reflected:
     """Store the highlights as an episode tagged `reflection`, then say the named memories anew, one
     by one."""
     if len(updates or ()) > MOST:
         raise InvalidInput(f"updates must be a list of at most {MOST}", kept="Nothing was written.")
-    item = {"text": highlights, "type": "episodic", "tags": ["reflection"]} | (
-        {"session": session} if session else {}
-    )
+    item = {"text": highlights, "type": "episodic", "tags": ["reflection"]}
     stored = write.remember(house, [item], actor)["results"][0]
     updated: list[answers.Updated] = []
     failed: list[answers.Failed] = []
@@ -285,7 +274,7 @@ def _update(house: House, update: object, actor: str) -> answers.Reframed:
 
 def flagged(house: House, limit: int = 20) -> answers.Flagged:
     """Notes with an open question, newest first, each with the question as its callouts put it."""
-    _whole("limit", limit, 1)
+    recall_show.check_whole("limit", limit, 1, MOST)
     house.indexing.converge()
     known = house.uses.remembered()
     rows = house.index.flagged()

@@ -15,7 +15,7 @@ from oneiro_vault import answers
 from oneiro_vault.api import Progress, quiet
 from oneiro_vault.capture import prompt_counts
 from oneiro_vault.core.frontmatter.salvage import BROKEN, salvage
-from oneiro_vault.core.memory import Memory, parse
+from oneiro_vault.core.memory import LIVE, Memory, parse
 from oneiro_vault.core.text.language import NAMES
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import (
@@ -40,7 +40,7 @@ from oneiro_vault.operations.remember.store_captures import waiting
 from oneiro_vault.operations.runtime import House, View
 from oneiro_vault.recall import result_lines
 from oneiro_vault.recall.graph_walk import Graph, Ref
-from oneiro_vault.recall.request import LIVE, Asked, Found
+from oneiro_vault.recall.request import Asked, Found
 from oneiro_vault.recall.search import Search
 from oneiro_vault.settings.definitions import in_force
 from oneiro_vault.vault.history.commit_log import Entry
@@ -87,8 +87,7 @@ def recall(
             hint='Try `oneiro recall "what did we decide about the release?"`.',
         )
     k = house.settings["recall.k"] if k is None else k
-    if not 1 <= k <= 1000:
-        raise InvalidInput(f"k must be a whole number from 1 to 1000, not {shown(k)}")
+    check_whole("k", k, 1, 1000)
     check_text(query, entity, project, *many(type), *many(tag), *many(status))
     start, end = _span(house, since, until)
     valid = as_of_view.span(house.clock(), valid_at) if valid_at is not None else None
@@ -156,6 +155,20 @@ def check_text(*values: str | None) -> None:
             raise InvalidInput(
                 f"{value!a:.60} is not valid text: {error.reason}", hint="Give it as Unicode."
             ) from error
+
+
+def check_whole(name: str, value: int, least: int, most: int) -> None:
+    """Raise InvalidInput for a number that is not from `least` to `most`."""
+    if not least <= value <= most:
+        raise InvalidInput(
+            f"{name} must be a whole number from {least} to {most}, not {shown(value)}"
+        )
+
+
+def check_few(ids: Sequence[object], most: int) -> None:
+    """Raise InvalidInput for more ids than one request may have."""
+    if len(ids) > most:
+        raise InvalidInput(f"{len(ids)} ids at once are too many", hint=f"Ask for at most {most}.")
 
 
 def many(value: str | Sequence[str]) -> tuple[str, ...]:

@@ -15,12 +15,18 @@ import numpy as np
 
 from oneiro_vault import answers
 from oneiro_vault.api import Progress, quiet
-from oneiro_vault.core.memory import captured
-from oneiro_vault.errors import InvalidInput, NotFound, shown
+from oneiro_vault.core.memory import OVER, captured
+from oneiro_vault.errors import InvalidInput, NotFound
 from oneiro_vault.index.base import Filters, Row, Vectors
 from oneiro_vault.index.store import Index
 from oneiro_vault.operations.indexing import Indexing
-from oneiro_vault.operations.read.recall_show import REPORT, check_text
+from oneiro_vault.operations.read.recall_show import (
+    REPORT,
+    check_few,
+    check_text,
+    check_whole,
+    many,
+)
 from oneiro_vault.operations.remember import write
 from oneiro_vault.operations.runtime import DOUBT, USEFUL, House, Remembered, Uses
 from oneiro_vault.recall import result_lines
@@ -61,15 +67,14 @@ def consult(
 ) -> answers.Consulted:
     """What bears on a decision: principles and lessons, cases that went well and cases that did
     not, each with what became of it. `concept`: only what has these tags. Decides nothing."""
-    check_text(decision, context, *((concept,) if isinstance(concept, str) else concept))
+    check_text(decision, context, *many(concept))
     if not decision.strip():
         raise InvalidInput("there is no decision", hint='Try `oneiro consult "ship on a Friday?"`.')
-    if not 1 <= limit <= MOST:
-        raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, not {shown(limit)}")
+    check_whole("limit", limit, 1, MOST)
     house.indexing.converge()
     query = " ".join(filter(None, (decision.strip(), (context or "").strip())))
     vector, degraded = house.vectors.query(query, wait=True, progress=progress)
-    tags = (concept,) if isinstance(concept, str) else tuple(concept)
+    tags = many(concept)
     principles = _found(house, query, vector, Filters(type=PRINCIPLE, tag=tags or None), limit)
     cases = [
         row
@@ -182,9 +187,8 @@ def influence(house: House, ids: Sequence[str] = ()) -> answers.Influence:
     """How often each principle or lesson, or each of these memories, was looked at, by month and by
     day, and called useful or wrong; the most used first."""
     house.indexing.converge()
-    named = [ids] if isinstance(ids, str) else list(ids)
-    if len(named) > MOST_NAMED:
-        raise InvalidInput(f"{len(named)} ids at once are too many", hint=f"At most {MOST_NAMED}.")
+    named = many(ids)
+    check_few(named, MOST_NAMED)
     rows = [house.indexing.resolve(one) for one in named] or house.index.list(
         type=PRINCIPLE, limit=10_000
     )
@@ -244,17 +248,12 @@ def influencing(row: Row, days: Days) -> answers.Influencing:
 
 
 STEPS: Final = 10
-MOST_PLOTTED: Final = 40
-"""Memories whose influence is told."""
+_PLOTTED: Final = 8
+"""Of the most used memories."""
 
 
-def plots(indexing: Indexing, uses: Uses, /, limit: int = 8) -> answers.Plots:
-    """What `stats --plot` and the page draw; `limit`: of the most used memories. Not a use.
-    Raises InvalidInput."""
-    if not 1 <= limit <= MOST_PLOTTED:
-        raise InvalidInput(
-            f"limit must be a whole number from 1 to {MOST_PLOTTED}, not {shown(limit)}"
-        )
+def plots(indexing: Indexing, uses: Uses, /) -> answers.Plots:
+    """What `stats --plot` and the page draw. Not a use."""
     index = indexing.index
     indexing.converge()
     rows = index.list(without=REPORT, limit=10_000_000)
@@ -271,15 +270,15 @@ def plots(indexing: Indexing, uses: Uses, /, limit: int = 8) -> answers.Plots:
         "lasting": strong["lasting"],
         "faded": strong["faded"],
         "uses": {kind: dict(sorted(every[kind].items())) for kind in KINDS},
-        "influence": _most_used(rows, used, limit),
+        "influence": _most_used(rows, used),
         "nights": _nights(index),
     }
 
 
-def _most_used(rows: list[Row], used: dict[str, Days], limit: int) -> list[answers.Influencing]:
+def _most_used(rows: list[Row], used: dict[str, Days]) -> list[answers.Influencing]:
     found = [influencing(row, used[row.id]) for row in rows if row.id in used]
     found = [one for one in found if one["uses"] or one["wrong"]]
-    return sorted(found, key=lambda one: (-one["uses"], one["title"], one["id"]))[:limit]
+    return sorted(found, key=lambda one: (-one["uses"], one["title"], one["id"]))[:_PLOTTED]
 
 
 def _growth(rows: list[Row]) -> dict[str, dict[str, int]]:
@@ -295,7 +294,7 @@ def _growth(rows: list[Row]) -> dict[str, dict[str, int]]:
 def _strengths(known: Remembered, rows: list[Row]) -> answers.Strengths:
     counts, lasting, faded = [0] * STEPS, 0, 0
     for row in rows:
-        if row.status in ("superseded", "archived"):
+        if row.status in OVER:
             continue
         if math.isinf(known.stability(row)):
             lasting += 1

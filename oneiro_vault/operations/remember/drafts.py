@@ -71,7 +71,7 @@ class Draft:
 
     def compose(self) -> bytes:
         """The whole file. Raises InvalidInput for what no note can hold."""
-        return yaml_block.encode(yaml_block.compose(self.meta, self.body))
+        return yaml_block.composed(self.meta, self.body)
 
 
 def draft(house: House, item: Mapping[str, Any], actor: str, names: Names) -> Draft:
@@ -126,6 +126,12 @@ def draft(house: House, item: Mapping[str, Any], actor: str, names: Names) -> Dr
     return made
 
 
+def check_owner(row: Row, actor: str, hint: str) -> None:
+    """Raise InvalidInput where a machine would change what is a person's (`memory.owned`)."""
+    if (why := memories.owned(row)) and actor != "user":
+        raise InvalidInput(f"{row.title} {why}", kept=KEPT, hint=hint)
+
+
 def _replaced(house: House, named: Any, actor: str) -> list[Row]:
     """The memories that a request says it replaces. Raises InvalidInput for what may not be."""
     if not named:
@@ -136,12 +142,7 @@ def _replaced(house: House, named: Any, actor: str) -> list[Row]:
         house.indexing.resolve(str(one)) for one in ([named] if isinstance(named, str) else named)
     ]
     for row in rows:
-        if (why := memories.owned(row)) and actor != "user":
-            raise InvalidInput(
-                f"{row.title} {why}",
-                kept=KEPT,
-                hint="Only a person may replace it; `reframe` proposes other words.",
-            )
+        check_owner(row, actor, "Only a person may replace it; `reframe` proposes other words.")
         if row.superseded_by:
             raise InvalidInput(
                 f"{row.title} was replaced already",
@@ -242,7 +243,7 @@ def _moment(house: House, given: str) -> str:
             kept=KEPT,
             hint="Use 2026-03-05 or 2026-03-05T14:30:00+01:00.",
         )
-    return datetime.fromtimestamp(start).astimezone().isoformat(timespec="seconds")
+    return dates.iso(start)
 
 
 def _dates(house: House, meta: dict[str, object]) -> None:
@@ -261,7 +262,7 @@ def _dates(house: House, meta: dict[str, object]) -> None:
 def _to_come(house: House, moment: str) -> bool:
     """Has it not come yet, by the clock of this machine? A day alone has come when it has begun
     here, though it has not in UTC."""
-    today = datetime.fromtimestamp(house.clock()).astimezone().date().isoformat()
+    today = dates.iso(house.clock())[:10]
     begun = "T00:00:00" in moment and moment[:10] <= today
     return not begun and (memories.epoch(moment) or 0.0) > house.clock() + _SKEW
 

@@ -7,7 +7,6 @@ import logging
 import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import datetime
 from pathlib import PurePath
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -17,6 +16,7 @@ from oneiro_vault.capture import conversation_state, markers, spool, transcripts
 from oneiro_vault.core.conversation.turns import ENCODED, KIND, OWN, REFLECTION, SOURCE
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.memory import EPISODIC, epoch, fingerprint
+from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import InvalidInput, OneiroError, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.store import Index
@@ -107,11 +107,7 @@ def _local(when: str | None) -> str | None:
     """A client's time, which is UTC, as the clock of this machine showed it: "yesterday" was said
     on a local day."""
     at = epoch(when) if isinstance(when, str) and when.rstrip().endswith(("Z", "z")) else None
-    return (
-        when
-        if at is None
-        else datetime.fromtimestamp(at).astimezone().isoformat(timespec="seconds")
-    )
+    return when if at is None else dates.iso(at)
 
 
 def _twin(house: House, title: str, text: str, session: str) -> answers.CaptureRow | None:
@@ -123,16 +119,6 @@ def _twin(house: House, title: str, text: str, session: str) -> answers.CaptureR
             return {"id": row.handle, "path": row.path, "duplicate_of": row.handle}
     gone = house.uses.forgotten().get(words)
     return None if gone is None else {"id": gone["id"], "path": None, "duplicate_of": gone["id"]}
-
-
-# -- what waits for encoding
-
-
-def captures(house: House) -> answers.Waiting:
-    """Episodes of captures and reflections that have not become memories yet, oldest first."""
-    house.indexing.converge()
-    known = house.uses.remembered()
-    return {"schema": 1, "waiting": [known.line(row) for row in waiting(house)]}
 
 
 # -- the spool

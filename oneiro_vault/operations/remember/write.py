@@ -33,6 +33,7 @@ from oneiro_vault.operations.remember.drafts import (
     Draft,
     Names,
     body_of,
+    check_owner,
     concise,
     conversations,
     describes,
@@ -210,11 +211,10 @@ def _stored(
         if house.vault.erased.in_file(note.path, note.data)
     ]
     events = [ledger.make(AGAIN, ident, house.vault.clock(), actor=actor) for ident in again]
-    receipt = house.vault.apply(
+    receipt = house.indexing.apply(
         [*notes.values(), *over, *pictures], operation, events=events, progress=progress, each=True
     )
     if not receipt.refused:
-        house.indexing.refresh([*(one.path for one in made), *(write.path for write in over)])
         return receipt
     positions = list(notes)
     for number, error in receipt.refused.items():
@@ -239,7 +239,7 @@ def _superseding(house: House, made: Sequence[Draft]) -> list[Write]:
             if (memories.epoch(since) or 0.0) > house.clock():
                 # announced: until then it holds; `consolidate.begun` retires it on that day
                 changes = {"valid_until": changes["valid_until"]}
-            content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), changes))
+            content = yaml_block.edited(data, changes)
             found[row.path] = Write(row.path, content, sha256(data).hexdigest())
     return list(found.values())
 
@@ -339,22 +339,21 @@ def reframe(
     ident = known.id or new_id()
     if not known.id:
         changes["id"] = ident
-    content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), changes, body=body))
+    content = yaml_block.edited(data, changes, body=body)
     proposal = _proposal(house, row, words, actor)
     proposal.body = images.carried(shows, words, proposal.path)
     other = (proposal.path, proposal.compose())
     if theirs:
-        receipt = house.vault.apply(
+        receipt = house.indexing.apply(
             [Write(*other)], Operation("flag", f"proposal for {row.title}", actor, (ident,), reason)
         )
         proposals = {row.path: proposal.path}
     else:
         change = Write(row.path, content, base, proposal=other)
-        receipt = house.vault.apply(
+        receipt = house.indexing.apply(
             [change], Operation("reframe", title or row.title, actor, (ident,), reason)
         )
         proposals = receipt.proposals
-    house.indexing.refresh([*receipt.written, row.path])
     waiting: answers.Placed | None = None
     if row.path in proposals:
         waiting = {"id": proposal.id, "path": proposals[row.path]}
@@ -421,12 +420,7 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answ
     history and `restore` brings them back."""
     row = house.indexing.resolve(id)
     data = house.vault.read(row.path)
-    if (why := memories.owned(row)) and actor != "user":
-        raise InvalidInput(
-            f"{row.title} {why}",
-            kept=KEPT,
-            hint="Only a person may forget it; `reframe` proposes other words.",
-        )
+    check_owner(row, actor, "Only a person may forget it; `reframe` proposes other words.")
     untold = quoting(house, row)
     sha = sha256(data).hexdigest()
     receipt = house.vault.forget(row.id, row.path, sha, actor, reason, untold)
@@ -448,8 +442,7 @@ def hush(house: House, row: Row, actor: str) -> None:
     """Take the words of a memory that was said to be wrong out of what quotes them."""
     if changes := quoting(house, row):
         reason = f"{row.handle} was said to be wrong"
-        house.vault.apply(changes, Operation("revise", row.title, actor, reason=reason))
-        house.indexing.refresh([one.path for one in changes])
+        house.indexing.apply(changes, Operation("revise", row.title, actor, reason=reason))
 
 
 def quoting(house: House, row: Row) -> list[Write]:
@@ -477,8 +470,8 @@ def _pared(house: House, row: Row, body: str, gone: str) -> Write:
     data, known = house.indexing.load(row)
     last = row.type == memories.ENTITY
     keys = personal.pared(body, known.derived_from, (gone,), last=last) | {"timestamp": house.now()}
-    text = yaml_block.edit(yaml_block.decode(data), keys, body=f"{body}\n" if body else "")
-    return Write(row.path, yaml_block.encode(text), sha256(data).hexdigest())
+    content = yaml_block.edited(data, keys, f"{body}\n" if body else "")
+    return Write(row.path, content, sha256(data).hexdigest())
 
 
 def restore(house: House, id: str, actor: str = "user") -> answers.Restored:

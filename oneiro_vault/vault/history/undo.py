@@ -38,7 +38,7 @@ from oneiro_vault.vault.worktree.edits import identify, words_of
 from oneiro_vault.vault.worktree.files import digest, is_note
 
 _KEPT = "Nothing was changed."
-REPORTS = "dreams"
+REPORTS: Final = "dreams/"
 _LEDGER = (f"{FOLDER}/",)
 ORIENTATION: Final = "orientation"
 Ends = tuple[Entry | None, Entry | None]
@@ -261,7 +261,7 @@ def plan_run(repo: Repo, history: History, run: str, tip: str) -> Undo:
     return Undo(made[0].commit, f"undo run {run}", memories, changes, events)
 
 
-def _stays(path: str, ends: Ends, kept: tuple[str, ...] = (*_LEDGER, f"{REPORTS}/")) -> bool:
+def _stays(path: str, ends: Ends, kept: tuple[str, ...] = (*_LEDGER, REPORTS)) -> bool:
     """What happened has happened; and other memories may show a picture by now (`doctor` names it
     when none does)."""
     return path.startswith(kept) or (ends[0] is None and bool(sha256_of(path)))
@@ -336,7 +336,7 @@ def _changed(history: History, commit: str, tip: str, path: str) -> StaleMemory:
 
 _BRINGING: Final = frozenset(("remember", "import"))
 _MOST_NAMED: Final = 200
-_OF_SOURCE: Final = "undo of source "
+OF_SOURCE: Final = "undo of source "
 _FILED: Final = re.compile(r"-([0-9a-hjkmnp-tv-z]{12})\.md$")
 
 
@@ -465,7 +465,7 @@ def undecided(repo: Repo, history: History) -> set[str]:
     back = taken_back(undoings)
     found: set[str] = set()
     for one in undoings:
-        if one.commit not in back and one.reason.startswith(_OF_SOURCE):
+        if one.commit not in back and one.reason.startswith(OF_SOURCE):
             gone = {_memory(repo, one.commit, path) for path in one.removed if is_note(path)}
             found |= {
                 entry.commit

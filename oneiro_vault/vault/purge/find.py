@@ -222,7 +222,7 @@ class Tracer:
         path = min(self._places.get(oid, ()), default="")
         if path.startswith(f"{LEDGER}/"):
             done = trace.text.cleaned(_unasked(data, trace.titles))
-        elif path.startswith(f"{REPORTS}/") or _is_made_of(data, trace.titles):
+        elif path.startswith(REPORTS) or _is_made_of(data, trace.titles):
             done = trace.text.cleaned(data, note=is_note(path))
             trace.paths |= {
                 name: trace.text.renamed(name)
@@ -330,7 +330,7 @@ def _unasked(data: bytes, idents: Collection[str]) -> bytes:
 
 
 def _kind(path: str) -> str:
-    if path.startswith(f"{REPORTS}/"):
+    if path.startswith(REPORTS):
         return "versions of dream reports"
     if path.startswith(f"{LEDGER}/"):
         return "versions of ledgers"

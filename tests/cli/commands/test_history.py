@@ -68,7 +68,7 @@ def test_each_kind_says_what_there_is_to_say() -> None:
     lines = shown(
         new=[row(says="It is\nblue.", id=None, why=None)],
         revised=[row(words=[["same", "one two three four five six seven eight nine ten eleven "
-                                     "twelve thirteen"], ["gone", "red"], ["new", "blue"]])],
+                                     "twelve thirteen "], ["gone", "red"], ["new", "blue"]])],
         merged=[row(said="It is red.", fate="superseded", into={"id": "z" * 12, "title": "Ship"})],
         retired=[row(said="It is old.", fate="forgotten", into=None)],
         moved=[row(was="b.md")],

@@ -17,7 +17,7 @@ from oneiro_vault.core.question import Question
 from oneiro_vault.mind.base import NOW, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops import consolidate
-from oneiro_vault.mind.loops.consolidate import LOOP, clusters, doubled, pairs
+from oneiro_vault.mind.loops.consolidate import clusters, doubled, pairs
 from tests.judges.scripted import ScriptedJudge, temperament
 from tests.mind.stepping import DEFAULTS
 from tests.mind.support import Memo, decided, note, snapshot
@@ -58,7 +58,7 @@ def merge(question: Question) -> Mapping[str, Any]:
 
 def test_the_keeper_keeps_its_words_and_takes_over_the_lineage() -> None:
     judge = ScriptedJudge(merge)
-    (decision,) = Driver(judge, Memo()).drive(LOOP.run(snap(FULL, SHORT, OTHER)))
+    (decision,) = Driver(judge, Memo()).drive(consolidate.run(snap(FULL, SHORT, OTHER)))
     assert [q.ids for q in judge.asked] == [(FULL.id, SHORT.id)]
     assert (decision.op, decision.reason, decision.memories) == (
         "merge",
@@ -92,29 +92,29 @@ def test_the_keeper_keeps_its_words_and_takes_over_the_lineage() -> None:
 )
 def test_anything_else_changes_nothing(answer: dict[str, Any]) -> None:
     judge = ScriptedJudge(lambda _: {"reason": "r"} | answer)
-    assert Driver(judge, Memo()).drive(LOOP.run(snap(FULL, SHORT, OTHER))) == []
+    assert Driver(judge, Memo()).drive(consolidate.run(snap(FULL, SHORT, OTHER))) == []
 
 
 def test_only_active_knowledge_with_a_vector_is_compared() -> None:
     for gone in ({"status": "superseded"}, {"status": "pending"}, {"type": "episodic"}):
         twin = note("s", "Ana ships on Friday.", **gone)
         judge = ScriptedJudge(merge)
-        assert Driver(judge, Memo()).drive(LOOP.run(snap(FULL, twin))) == []
+        assert Driver(judge, Memo()).drive(consolidate.run(snap(FULL, twin))) == []
         assert judge.asked == []
 
 
 def test_a_settled_cluster_is_not_asked_about_again() -> None:
     memo = Memo()
-    Driver(temperament("no"), memo).drive(LOOP.run(snap(FULL, SHORT)))
+    Driver(temperament("no"), memo).drive(consolidate.run(snap(FULL, SHORT)))
     again = temperament("no")
-    Driver(again, memo).drive(LOOP.run(snap(FULL, SHORT)))
+    Driver(again, memo).drive(consolidate.run(snap(FULL, SHORT)))
     assert again.asked == []
 
 
 def test_no_more_clusters_than_the_setting() -> None:
     judge = ScriptedJudge(merge)
     Driver(judge, Memo()).drive(
-        LOOP.run(snap(FULL, SHORT, settings=DEFAULTS | {"consolidate.clusters": 0}))
+        consolidate.run(snap(FULL, SHORT, settings=DEFAULTS | {"consolidate.clusters": 0}))
     )
     assert judge.asked == []
 
@@ -123,14 +123,14 @@ def test_words_that_are_trusted_less_stand_for_nobody_elses() -> None:
     theirs = note("s", "Ana ships on Friday.", trust="user")
     outside = note("f", "Ana ships on Friday at noon.", trust="external")
     judge = ScriptedJudge(merge)
-    assert Driver(judge, Memo()).drive(LOOP.run(snap(outside, theirs))) == []
+    assert Driver(judge, Memo()).drive(consolidate.run(snap(outside, theirs))) == []
     assert len(judge.asked) == 1
     (found,) = Driver(
         ScriptedJudge(
             lambda q: {"reason": "r", "action": "merge", "keep": theirs.id, "members": [outside.id]}
         ),
         Memo(),
-    ).drive(LOOP.run(snap(outside, theirs)))
+    ).drive(consolidate.run(snap(outside, theirs)))
     assert found.memories == (theirs.id, outside.id)
 
 
@@ -159,7 +159,7 @@ def test_the_ceiling_is_spent_on_what_is_new() -> None:
             settings=DEFAULTS | {"consolidate.clusters": 1},
             known=known.__contains__,
         )
-        Driver(judge, memo).drive(LOOP.run(taken))
+        Driver(judge, memo).drive(consolidate.run(taken))
         assert len(judge.asked) == 1
     assert len(memo) == 4
 
@@ -230,7 +230,9 @@ def test_zeros_are_near_nothing() -> None:
 )
 def test_pairs_are_all_pairs(angles: list[int], threshold: float, block: int) -> None:
     vectors = around(*angles)
-    found, scores = pairs(vectors, threshold, block=block)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(consolidate, "BLOCK", block)
+        found, scores = pairs(vectors, threshold, len(angles))
     every = {
         (i, j)
         for i in range(len(angles))
@@ -246,8 +248,10 @@ def test_of_a_crowded_store_the_nearest_are_looked_at(
     angles: list[int], most: int, block: int
 ) -> None:
     vectors = around(*angles)
-    found, scores = pairs(vectors, 0.51, most, block)
-    every, cosines = pairs(vectors, 0.51)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(consolidate, "BLOCK", block)
+        found, scores = pairs(vectors, 0.51, most)
+    every, cosines = pairs(vectors, 0.51, len(angles))
     assert set(map(tuple, found.tolist())) <= set(map(tuple, every.tolist()))
     for i in range(len(angles)):
         wanted = sorted(cosines[every[:, 0] == i], reverse=True)[:most]
@@ -279,8 +283,8 @@ def changed(one: Note, **facts: object) -> Note:
 
 
 def test_both_stay_flagged_while_both_hold() -> None:
-    assert consolidate.due(snapshot(ONE, SECOND, history=(PAIR,))) == []
-    assert consolidate.due(snapshot(ONE, history=())) == [], (
+    assert consolidate.following(snapshot(ONE, SECOND, history=(PAIR,))) == []
+    assert consolidate.following(snapshot(ONE, history=())) == [], (
         "other questions are not answered by this"
     )
 
@@ -290,14 +294,14 @@ def test_both_stay_flagged_while_both_hold() -> None:
 )
 def test_one_that_is_settled_frees_the_other(other: Note | None) -> None:
     notes = [ONE] if other is None else [ONE, other]
-    (free,) = consolidate.due(snapshot(*notes, history=(PAIR,)))
+    (free,) = consolidate.following(snapshot(*notes, history=(PAIR,)))
     assert free.edits == (Set(ONE.id, {"flags": ["stale"]}),)
 
 
 def test_one_of_three_stays_contested() -> None:
     third = note("d", "The shop opens at ten.", flags=("contradiction",))
     more = decided("encode", "flag", "c" * 12, ONE.id, third.id)
-    assert consolidate.due(snapshot(ONE, third, history=(PAIR, more))) == []
+    assert consolidate.following(snapshot(ONE, third, history=(PAIR, more))) == []
 
 
 def test_of_memories_that_replaced_each_other_one_is_in_force_again() -> None:

@@ -9,7 +9,8 @@ import pytest
 from oneiro_vault.core.time import strength
 from oneiro_vault.mind.base import Note, Telling
 from oneiro_vault.mind.drive_loop import Driver
-from oneiro_vault.mind.loops.decay import LOOP, forecast
+from oneiro_vault.mind.loops import decay
+from oneiro_vault.mind.loops.decay import forecast
 from tests.judges.scripted import temperament
 from tests.mind.stepping import BEGINNING, DAY, iso, noted, picture, remembered
 from tests.mind.support import Memo
@@ -20,7 +21,7 @@ DAYS = -math.log(0.05)
 
 def test_nothing_is_asked_and_nothing_decided() -> None:
     judge = temperament("yes")
-    assert Driver(judge, Memo()).drive(LOOP.run(picture(remembered("a", "x", days=9_999)))) == []
+    assert Driver(judge, Memo()).drive(decay.run(picture(remembered("a", "x", days=9_999)))) == []
     assert judge.asked == []
 
 
@@ -60,7 +61,7 @@ def test_the_report_names_them() -> None:
         remembered(f"{number:012x}", "x", title=f"Note\n{number}", days=30 * DAYS + number)
         for number in range(-25, 26)
     ]
-    lines = LOOP.told(picture(*notes))
+    lines = decay.told(picture(*notes))
     assert lines[0].startswith("- Note -1 (")
     assert "fades on 2026-09-22" in lines[0]
     assert sum("faded on" in line for line in lines) == 26
@@ -68,5 +69,5 @@ def test_the_report_names_them() -> None:
 
 
 def test_it_speaks_in_the_report_and_only_when_there_is_something_to_say() -> None:
-    assert isinstance(LOOP, Telling)
-    assert LOOP.told(picture()) == []
+    assert isinstance(decay, Telling)
+    assert decay.told(picture()) == []

@@ -14,7 +14,8 @@ from oneiro_vault.core.question import Question
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.blocks import pared
 from oneiro_vault.mind.drive_loop import Driver
-from oneiro_vault.mind.loops.distil import LOOP, sources
+from oneiro_vault.mind.loops import distil
+from oneiro_vault.mind.loops.distil import sources
 from oneiro_vault.vault.history.commit_log import Entry
 from tests.judges.scripted import ScriptedJudge, temperament
 from tests.mind.stepping import BEGINNING, DAY, DEFAULTS, iso, picture, remembered
@@ -58,7 +59,7 @@ def judged(snapshot: Snapshot, **answers: Any) -> tuple[list[Decision], Scripted
         return said
 
     judge = ScriptedJudge(script)
-    return Driver(judge, Memo()).drive(LOOP.run(snapshot)), judge
+    return Driver(judge, Memo()).drive(distil.run(snapshot)), judge
 
 
 def create(text: str = "The boat is called Petrel.", **facts: Any) -> dict[str, Any]:
@@ -98,7 +99,7 @@ def test_the_entry_bar() -> None:
         remembered("b", "x", uses=2, **lone),
         remembered("b", "x", derived_from=("e" * 12, "f" * 12)),
     ):
-        assert [note.id for note in LOOP.drivers(picture(*TALKS, fit))] == [fit.id]
+        assert [note.id for note in distil.drivers(picture(*TALKS, fit))] == [fit.id]
     for unfit in (
         remembered("b", "used once", uses=1, **lone),
         remembered("b", "new", days=1, derived_from=BOAT.memory.derived_from),
@@ -111,7 +112,7 @@ def test_the_entry_bar() -> None:
         remembered("b", "an event", type="episodic", uses=9),
         remembered("b", "from outside, used, one source", trust="external", uses=9, **lone),
     ):
-        assert LOOP.drivers(picture(*TALKS, unfit)) == [], unfit.memory.body
+        assert distil.drivers(picture(*TALKS, unfit)) == [], unfit.memory.body
 
 
 def test_one_conversation_is_one_source_however_often_it_says_so() -> None:
@@ -121,7 +122,7 @@ def test_one_conversation_is_one_source_however_often_it_says_so() -> None:
     snapshot = picture(*same, claim, merged)
     assert set(sources(claim, snapshot)) == {"one"}
     assert set(sources(merged, snapshot)) == {"one", "g" * 12}
-    assert claim.id not in {note.id for note in LOOP.drivers(snapshot)}
+    assert claim.id not in {note.id for note in distil.drivers(snapshot)}
 
 
 def test_what_the_person_said_needs_no_second_source_and_no_time() -> None:
@@ -130,13 +131,13 @@ def test_what_the_person_said_needs_no_second_source_and_no_time() -> None:
         remembered(letter, "x", days=0, trust=trust, derived_from=(talk.id,))
         for letter, trust in zip("bcd", TRUSTS[1:], strict=True)
     ]
-    assert {note.memory.trust for note in LOOP.drivers(picture(talk, *claims))} == {"said"}
+    assert {note.memory.trust for note in distil.drivers(picture(talk, *claims))} == {"said"}
 
 
 def test_what_is_in_a_block_is_not_asked_about_again() -> None:
     for status in ("active", "dormant"):
         block = remembered("k", "x", type="orientation", derived_from=(BOAT.id,), status=status)
-        assert LOOP.drivers(picture(*TALKS, BOAT, block)) == []
+        assert distil.drivers(picture(*TALKS, BOAT, block)) == []
 
 
 @pytest.mark.parametrize(
@@ -322,7 +323,8 @@ def test_no_limit_passes_a_note_over_for_ever() -> None:
     ]
     few = DEFAULTS | {"distil.notes": 10}
     nights = [
-        LOOP.drivers(picture(*notes, now=BEGINNING + day * DAY, settings=few)) for day in range(150)
+        distil.drivers(picture(*notes, now=BEGINNING + day * DAY, settings=few))
+        for day in range(150)
     ]
     assert {len(night) for night in nights} == {10}
     assert {note.id for night in nights for note in night} == {note.id for note in notes}
@@ -360,7 +362,7 @@ def test_a_place_is_searched_for_no_more_notes_than_a_night_takes_and_for_each_i
             known=lambda ident: memo.get(ident, "scripted") is not None,
             candidates=candidates,
         )
-        Driver(judge, memo).drive(LOOP.run(snapshot))
+        Driver(judge, memo).drive(distil.run(snapshot))
         assert len(sought) == 5
         graded = {q.shown[0].text for q in judge.asked if q.kind == "distil.grade"}
         assert graded <= {text.partition("\n")[2].strip() for text in sought}
@@ -371,9 +373,9 @@ def test_a_place_is_searched_for_no_more_notes_than_a_night_takes_and_for_each_i
 def test_a_night_without_changes_asks_nothing() -> None:
     memo = Memo()
     snapshot = picture(*TALKS, BOAT, CREW, BLOCK)
-    Driver(temperament("no"), memo).drive(LOOP.run(snapshot))
+    Driver(temperament("no"), memo).drive(distil.run(snapshot))
     again = temperament("no")
-    Driver(again, memo).drive(LOOP.run(picture(*TALKS, BOAT, CREW, BLOCK, now=BEGINNING + DAY)))
+    Driver(again, memo).drive(distil.run(picture(*TALKS, BOAT, CREW, BLOCK, now=BEGINNING + DAY)))
     assert again.asked == []
 
 
@@ -420,7 +422,7 @@ def test_or_left_alone_when_the_words_are_refused() -> None:
         decisions, _ = judged(picture(OLD, NEW, BLOCK), distil_stale=stale("revise", words))
         assert edits(decisions) == []
         assert "not written" in decisions[0].reason
-    assert Driver(temperament("garbage"), Memo()).drive(LOOP.run(picture(OLD, NEW, BLOCK))) == []
+    assert Driver(temperament("garbage"), Memo()).drive(distil.run(picture(OLD, NEW, BLOCK))) == []
 
 
 def test_what_no_longer_holds_goes_even_where_no_new_words_may_stand_there() -> None:
@@ -499,7 +501,9 @@ def asleep(*rows: Entry, used: float | None = None, whittled: bool = True) -> li
     slept = decided("whittle", "whittle", block.id, when=BEGINNING - DAY)
     history = sorted([*rows, *([slept] if whittled else [])], key=lambda row: -row.when)
     boat = replace(BOAT, last_use=used)
-    return [note.id for note in LOOP.drivers(picture(*TALKS, boat, block, history=tuple(history)))]
+    return [
+        note.id for note in distil.drivers(picture(*TALKS, boat, block, history=tuple(history)))
+    ]
 
 
 def met(days: float, loop: str = "encode") -> Entry:

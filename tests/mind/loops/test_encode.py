@@ -13,7 +13,7 @@ from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops import consolidate, encode, resolve
-from oneiro_vault.mind.loops.encode import LOOP, pieces
+from oneiro_vault.mind.loops.encode import pieces
 from oneiro_vault.mind.validate import AFTER, settle
 from tests.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperament
 from tests.mind.stepping import DEFAULTS
@@ -81,7 +81,7 @@ def answers(
 
 
 def drive(judge: ScriptedJudge, taken: Snapshot, memo: Memo | None = None) -> list[Decision]:
-    return Driver(judge, memo if memo is not None else Memo()).drive(LOOP.run(taken))
+    return Driver(judge, memo if memo is not None else Memo()).drive(encode.run(taken))
 
 
 def new(decision: Decision) -> New:

@@ -14,7 +14,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.mind.base import Named, New, Note
 from oneiro_vault.mind.drive_loop import Driver
-from oneiro_vault.mind.loops.entities import LOOP
+from oneiro_vault.mind.loops import entities as loop
 from oneiro_vault.operations.dream.vault_snapshot import NAMES
 from oneiro_vault.settings.definitions import Settings
 from tests.copies import new_vault
@@ -165,7 +165,7 @@ def made(*notes: Note, named: dict[str, list[Named]] | None = None) -> dict[str,
     finds, by the letter of the note."""
     found = {12 * ident: some for ident, some in (named or {}).items()}
     taken = snapshot(*notes, named=lambda _: found)
-    decisions = Driver(ScriptedJudge(lambda _: None), Memo()).drive(LOOP.run(taken))
+    decisions = Driver(ScriptedJudge(lambda _: None), Memo()).drive(loop.run(taken))
     news = [edit for one in decisions for edit in one.edits if isinstance(edit, New)]
     return {new.meta["title"]: {**new.meta, "body": new.body} for new in news}
 

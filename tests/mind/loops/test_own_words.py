@@ -28,7 +28,7 @@ LINES = {
 
 
 def night(world: World) -> None:
-    world.run(distil.LOOP, Driver(temperament("no", 1), Memo()))
+    world.run(distil, Driver(temperament("no", 1), Memo()))
     world.now += DAY
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
-from oneiro_vault.mind.loops.split import LOOP, faithful, nominated
+from oneiro_vault.mind.loops import split
+from oneiro_vault.mind.loops.split import faithful, nominated
 from oneiro_vault.mind.recall_gate import inherited
 from tests.judges.scripted import ScriptedJudge, temperament
 from tests.mind import stepping
@@ -48,7 +49,7 @@ def snap(*notes: Note, **settings: Any) -> Snapshot:
 
 def drive(answer: dict[str, Any], taken: Snapshot) -> list[Decision]:
     judge = ScriptedJudge(lambda _: {"reason": "two subjects"} | answer)
-    return Driver(judge, Memo()).drive(LOOP.run(taken))
+    return Driver(judge, Memo()).drive(split.run(taken))
 
 
 def test_the_pieces_inherit_and_the_original_stays_behind_them() -> None:
@@ -159,7 +160,7 @@ def test_a_run_spends_its_ceiling_on_what_is_new() -> None:
         taken = snapshot(
             *notes, settings=DEFAULTS | {"split.notes": 2}, known=answered.__contains__
         )
-        Driver(judge, memo).drive(LOOP.run(taken))
+        Driver(judge, memo).drive(split.run(taken))
         assert len(judge.asked) == 2
         seen |= {question.ids[0] for question in judge.asked}
     assert len(seen) == 6
@@ -167,7 +168,7 @@ def test_a_run_spends_its_ceiling_on_what_is_new() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_chance_loses_no_words(seed: int) -> None:
-    for decision in Driver(temperament("random", seed), Memo()).drive(LOOP.run(snap(MIXED))):
+    for decision in Driver(temperament("random", seed), Memo()).drive(split.run(snap(MIXED))):
         *pieces, old = decision.edits
         assert isinstance(old, Set)
         assert old == Set(MIXED.id, old.changes)
@@ -180,7 +181,7 @@ def test_a_store_without_long_notes_asks_nothing() -> None:
     judge = temperament("yes")
     assert (
         Driver(judge, Memo()).drive(
-            LOOP.run(snap(note("s", "Ana sails. Bo rows.", trust="external")))
+            split.run(snap(note("s", "Ana sails. Bo rows.", trust="external")))
         )
         == []
     )

@@ -10,7 +10,8 @@ import pytest
 
 from oneiro_vault.mind.base import Decision, Due, Gathering, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
-from oneiro_vault.mind.loops.synthesize import LOOP, groups
+from oneiro_vault.mind.loops import synthesize
+from oneiro_vault.mind.loops.synthesize import groups
 from tests.judges.scripted import ScriptedJudge, temperament
 from tests.mind.stepping import DEFAULTS
 from tests.mind.support import Memo, note, snapshot
@@ -43,7 +44,7 @@ def drive(answer: dict[str, Any], taken: Snapshot) -> list[Decision]:
     judge = ScriptedJudge(
         lambda question: {"reason": "they all slip", "sources": list(question.ids)} | answer
     )
-    return Driver(judge, Memo()).drive(LOOP.run(taken))
+    return Driver(judge, Memo()).drive(synthesize.run(taken))
 
 
 def test_an_insight_is_one_level_up_and_its_sources_stay() -> None:
@@ -112,7 +113,7 @@ def test_a_group_that_was_settled_is_not_asked_about_again_until_its_words_chang
     (found,) = drive(SAYS, taken)
     later = replace(taken, settled=frozenset({found.id(taken)}))
     judge = temperament("yes")
-    assert Driver(judge, Memo()).drive(LOOP.run(later)) == []
+    assert Driver(judge, Memo()).drive(synthesize.run(later)) == []
     assert judge.asked == []
     changed = [*SLIPS[:2], note("c", "The release of May slipped by 11 days.", tags=("release",))]
     assert len(groups(replace(snap(*changed, *OTHERS), settled=later.settled))) == 1
@@ -156,7 +157,9 @@ def test_anything_else_changes_nothing(answer: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", ["yes", "no", "random"])
 @pytest.mark.parametrize("seed", range(10))
 def test_whatever_a_judge_says_only_notes_are_made(name: str, seed: int) -> None:
-    for decision in Driver(temperament(name, seed), Memo()).drive(LOOP.run(snap(*SLIPS, *OTHERS))):
+    for decision in Driver(temperament(name, seed), Memo()).drive(
+        synthesize.run(snap(*SLIPS, *OTHERS))
+    ):
         assert all(isinstance(edit, New) and edit.meta["level"] == 1 for edit in decision.edits)
 
 
@@ -221,8 +224,8 @@ def test_an_insight_on_firm_ground_is_left_alone() -> None:
 
 def test_what_is_due_is_what_is_asked() -> None:
     waits = snap(*SLIPS, *OTHERS, **{"synthesize.due": 5})
-    assert isinstance(LOOP, Gathering)
-    assert LOOP.due(waits) == ([Due("release", SLIPS)], "")
+    assert isinstance(synthesize, Gathering)
+    assert synthesize.due(waits) == ([Due("release", SLIPS)], "")
     few = snap(*SLIPS, **{"synthesize.due": 5})
-    assert LOOP.due(few) == ([], "3 memories wait for an insight, 5 make it due")
+    assert synthesize.due(few) == ([], "3 memories wait for an insight, 5 make it due")
     assert drive(SAYS, few) == []

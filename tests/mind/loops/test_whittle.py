@@ -11,7 +11,8 @@ import pytest
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.mind.base import Decision, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
-from oneiro_vault.mind.loops.whittle import LOOP, rfm
+from oneiro_vault.mind.loops import whittle
+from oneiro_vault.mind.loops.whittle import rfm
 from tests.judges.scripted import ScriptedJudge, temperament
 from tests.mind.stepping import DEFAULTS, picture, remembered
 from tests.mind.support import Memo
@@ -47,7 +48,7 @@ def asleep(decisions: list[Decision]) -> list[str]:
 
 
 def driven(snapshot: Snapshot, judge: ScriptedJudge) -> list[Decision]:
-    return Driver(judge, Memo()).drive(LOOP.run(snapshot))
+    return Driver(judge, Memo()).drive(whittle.run(snapshot))
 
 
 def test_nothing_is_asked_while_there_is_room() -> None:

@@ -16,6 +16,7 @@ from oneiro_vault.judges import deferred
 from oneiro_vault.judges.deferred import ChainJudge
 from oneiro_vault.operations.dream import run_now
 from oneiro_vault.operations.dream.choose_judge import choice, folder, standing, to_set
+from oneiro_vault.operations.remember import store_captures
 from oneiro_vault.settings.definitions import Settings
 from tests.judges.scripted import ScriptedJudge
 from tests.operations.dream.support import OTHERS, SETTINGS, TWINS, dream, fill
@@ -115,7 +116,7 @@ def test_rules_answer_now_and_the_rest_waits_for_the_connected_model(root: Path)
         (question,) = deferred.waiting(folder(app.house.dreams))
         first, *rest = question["ids"]
         said = {"action": "merge", "reason": "the same", "keep": first, "members": rest}
-        (again,) = app.call("dream_decide", {"id": question["id"], "answer": said})["runs"]
+        (again,) = app.call("dream_answers", {"answers": {question["id"]: said}})["runs"]
         assert (again["judge"], [one["judge"] for one in again["decisions"]]) == (
             "auto",
             ["deferred"],
@@ -146,7 +147,7 @@ def test_a_night_without_its_judge_has_the_rules_answers_and_the_judge_is_asked_
         assert set(made.values()) == {"offline"}
         assert "Please log in" in first["failed"][0]["problem"]
         assert "rules answered for now" in first["failed"][0]["problem"]
-        assert len(app.call("captures")["waiting"]) == 1
+        assert len(store_captures.waiting(app.house)) == 1
         again = dream(app, "encode")
         assert (again["decisions"], again["failed"], again["report"]) == ([], [], None), (
             "it is told once, and nothing is made twice"
@@ -154,7 +155,7 @@ def test_a_night_without_its_judge_has_the_rules_answers_and_the_judge_is_asked_
         assert standing(app.house.settings, app.house.dreams, 0)["answered"] is None
         program.write_text(TAKES_APART)
         assert [one["op"] for one in dream(app, "encode")["decisions"]] == ["link"]
-        assert app.call("captures")["waiting"] == []
+        assert store_captures.waiting(app.house) == []
         assert standing(app.house.settings, app.house.dreams, 0)["answered"]
         facts = app.call("list", {"type": "semantic"})["results"]
     assert len(facts) == 2
@@ -200,11 +201,11 @@ def test_a_capture_that_rules_take_apart_in_part_waits_for_the_whole(root: Path)
         assert dream(app, "encode")["decisions"] == [], "what rules made of it is not made twice"
         (question,) = deferred.waiting(folder(app.house.dreams))
         whole = {"reason": "said", "units": [MOVED, MEETINGS], "complete": True}
-        done = app.call("dream_decide", {"id": question["id"], "answer": whole})
+        done = app.call("dream_answers", {"answers": {question["id"]: whole}})
         assert [one["op"] for run in done["runs"] for one in run["decisions"]].count(
             "remember"
         ) == 1
-        assert app.call("captures")["waiting"] == []
+        assert store_captures.waiting(app.house) == []
 
 
 def test_what_setup_makes_the_judge(mine: str, tmp_path: Path) -> None:

@@ -34,11 +34,11 @@ def test_questions_wait_and_the_last_answer_lets_the_loop_go_on(app: App) -> Non
     assert first["waiting"] == 2
     assert "<memory" in first["question"]["prompt"]
     done = app.call(
-        "dream_decide", {"id": first["question"]["id"], "answer": merged(first["question"])}
+        "dream_answers", {"answers": {first["question"]["id"]: merged(first["question"])}}
     )
     assert (done["waiting"], done["runs"]) == (1, [])
     second = app.call("dream_next")["question"]
-    done = app.call("dream_decide", {"id": second["id"], "answer": json.dumps(merged(second))})
+    done = app.call("dream_answers", {"answers": {second["id"]: json.dumps(merged(second))}})
     assert done["waiting"] == 0
     assert [len(one["decisions"]) for one in done["runs"]] == [2]
     assert app.call("dream_next")["question"] is None
@@ -69,9 +69,9 @@ def test_an_answer_of_the_wrong_form_is_refused_at_once(app: App) -> None:
         merged(question) | {"also": 1},
     ):
         with pytest.raises(InvalidInput):
-            app.call("dream_decide", {"id": question["id"], "answer": wrong})
+            app.call("dream_answers", {"answers": {question["id"]: wrong}})
     with pytest.raises(NotFound):
-        app.call("dream_decide", {"id": "feedfeed", "answer": {}})
+        app.call("dream_answers", {"answers": {"feedfeed": {}}})
     assert app.call("dream_next")["waiting"] == 2
 
 
@@ -82,7 +82,7 @@ def test_an_answer_nested_too_deeply_is_called_that(app: App, depth: int) -> Non
     question = app.call("dream_next")["question"]
     for answer in ("[" * depth + "]" * depth, '{"reason": ' + "[" * depth + "]" * depth + "}"):
         with pytest.raises(InvalidInput) as refused:
-            app.call("dream_decide", {"id": question["id"], "answer": answer})
+            app.call("dream_answers", {"answers": {question["id"]: answer}})
         assert "recursion" not in str(refused.value)
         if answer.startswith("{") or depth == 100_000:
             assert "nested too deeply" in str(refused.value)
@@ -95,20 +95,18 @@ def test_an_answer_that_names_strangers_is_refused_at_once_and_the_question_wait
     dream(app, judge="deferred")
     before = waiting(folder(app.house.dreams))
     (last,) = (entry["id"] for entry in before[1:])
-    app.call("dream_decide", {"id": before[0]["id"], "answer": merged(before[0])})
+    app.call("dream_answers", {"answers": {before[0]["id"]: merged(before[0])}})
     for stranger in (
         {"keep": "zzzzzzzzzzzz"},
         {"members": ["zzzzzzzzzzzz"]},
         {"members": before[0]["ids"]},
     ):
         with pytest.raises(InvalidInput, match="not shown") as refused:
-            app.call("dream_decide", {"id": last, "answer": merged(before[1]) | stranger})
+            app.call("dream_answers", {"answers": {last: merged(before[1]) | stranger}})
         assert "still waits" in refused.value.kept
     assert [entry["id"] for entry in waiting(folder(app.house.dreams))] == [last]
     assert "superseded" not in statuses(app).values(), "what was answered waits for the last answer"
-    assert app.call("dream_decide", {"id": last, "answer": merged(before[1])})["runs"][0][
-        "decisions"
-    ]
+    assert app.call("dream_answers", {"answers": {last: merged(before[1])}})["runs"][0]["decisions"]
 
 
 def test_an_answer_put_there_by_hand_that_names_strangers_is_asked_again(app: App) -> None:

@@ -15,6 +15,7 @@ from oneiro_vault.core.markdown.taxonomy import prose, relations
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.judges.offline import OfflineJudge
 from oneiro_vault.mind.validate import AFTER
+from oneiro_vault.operations.remember import store_captures
 from tests.judges.scripted import ScriptedJudge
 from tests.operations.dream.support import dream, git, judged, tree
 
@@ -76,7 +77,7 @@ def test_a_conversation_becomes_knowledge(captured: tuple[App, str], root: Path)
         assert one.extra["spans"] == [f"{capture}#1"]
         assert one.timestamp > one.created
         assert one.path.startswith("semantic/2026/03/")
-    assert app.call("captures", {})["waiting"] == []
+    assert store_captures.waiting(app.house) == []
     assert "encoded: 3 created" in git(root, "log", "-4", "--format=%B")
     again = dream(app, "encode")
     assert (again["calls"], again["decisions"]) == (0, [])
@@ -131,7 +132,7 @@ def test_two_states_in_one_capture_meet_in_one_run(app: App, root: Path) -> None
         "active",
         "active",
     ]
-    assert app.call("captures", {})["waiting"] == []
+    assert store_captures.waiting(app.house) == []
 
 
 def test_a_contradiction_stays_open_until_one_side_is_settled(app: App) -> None:
@@ -175,10 +176,10 @@ def test_a_capture_whose_mark_was_taken_back_does_not_wait_for_ever(
     run = dream(app, "encode")
     app.call("undo", {"commit": run["decisions"][-1]["commit"]})
     for _ in range(2):
-        assert len(app.call("captures", {})["waiting"]) == 1
+        assert len(store_captures.waiting(app.house)) == 1
         (mark,) = dream(app, "encode")["decisions"]
         assert "3 filed before" in mark["reason"]
-        assert app.call("captures", {})["waiting"] == []
+        assert store_captures.waiting(app.house) == []
         assert dream(app, "encode")["decisions"] == []
         app.call("undo", {"commit": mark["commit"]})
 
@@ -192,7 +193,7 @@ def test_a_capture_whose_facts_were_all_taken_back_does_not_wait_either(
     assert filed(app, root, capture) == []
     assert [one["op"] for one in dream(app, "encode")["decisions"]] == ["link"]
     assert filed(app, root, capture) == [], "what was taken back is not done again"
-    assert app.call("captures", {})["waiting"] == []
+    assert store_captures.waiting(app.house) == []
 
 
 def test_a_fact_that_found_no_place_is_tried_again_alone(
@@ -207,14 +208,14 @@ def test_a_fact_that_found_no_place_is_tried_again_alone(
     judged(app, ScriptedJudge(stumbling))
     first = dream(app, "encode")
     assert [one["op"] for one in first["decisions"]] == ["remember", "remember"]
-    assert len(app.call("captures", {})["waiting"]) == 1
+    assert len(store_captures.waiting(app.house)) == 1
     judge = ScriptedJudge(script)
     judged(app, judge)
     second = dream(app, "encode")
     assert [one["op"] for one in second["decisions"]] == ["remember", "link"]
     assert [question.kind for question in judge.asked] == ["encode.place"]
     assert len(filed(app, root, capture)) == 3
-    assert app.call("captures", {})["waiting"] == []
+    assert store_captures.waiting(app.house) == []
 
 
 def test_what_a_person_took_back_is_not_filed_again(captured: tuple[App, str], root: Path) -> None:
@@ -223,7 +224,7 @@ def test_what_a_person_took_back_is_not_filed_again(captured: tuple[App, str], r
     run = dream(app, "encode")
     app.call("undo", {"commit": run["decisions"][0]["commit"]})
     app.call("undo", {"commit": run["decisions"][3]["commit"]})  # the mark: the capture waits again
-    assert len(app.call("captures", {})["waiting"]) == 1
+    assert len(store_captures.waiting(app.house)) == 1
     again = dream(app, "encode")
     assert [one["op"] for one in again["decisions"]] == ["link"], "only the mark is set anew"
     assert len(filed(app, root, capture)) == 2
@@ -237,7 +238,7 @@ def test_without_a_model_what_was_said_is_filed_and_the_rest_waits(
     run = dream(app, "encode")
     assert {one["op"] for one in run["decisions"]} == {"remember"}
     assert [prose(one.body).strip() for one in filed(app, root, capture)] == sorted(FACTS)
-    assert len(app.call("captures", {})["waiting"]) == 1
+    assert len(store_captures.waiting(app.house)) == 1
     assert dream(app, "encode")["decisions"] == []
 
 
@@ -280,7 +281,7 @@ def test_a_memory_that_changes_meanwhile_keeps_its_capture_waiting(
     assert sorted(one["why"][:20] for one in run["turned_down"]) == sorted(
         (AFTER[:20], f"{known['path']} changed"[:20])
     )
-    assert len(app.call("captures", {})["waiting"]) == 1
+    assert len(store_captures.waiting(app.house)) == 1
     assert "Varenna" in path.read_text()
     judged(app, ScriptedJudge(script))
     assert [one["op"] for one in dream(app, "encode")["decisions"]] == ["remember", "link"]

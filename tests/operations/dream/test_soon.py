@@ -11,6 +11,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.operations.background import Background
 from oneiro_vault.operations.dream import scheduler
+from oneiro_vault.operations.remember import store_captures
 from oneiro_vault.settings.definitions import Settings
 from tests.judges.scripted import ScriptedJudge
 from tests.operations.dream.support import SETTINGS, judged
@@ -55,7 +56,7 @@ def encodes(app: App) -> ScriptedJudge:
 
 
 def waiting(app: App) -> int:
-    return len(app.call("captures")["waiting"])
+    return len(store_captures.waiting(app.house))
 
 
 def test_what_has_rested_is_encoded_once_it_is_quiet(app: App, clock: Clock) -> None:

@@ -144,7 +144,7 @@ def test_what_somebody_is_to_answer_does_not_pile_up_and_all_is_answered_in_the_
                 break
             first, *others = entries[0]["ids"]
             answer = {"action": "merge", "reason": "the same", "keep": first, "members": others}
-            done += app.call("dream_decide", {"id": entries[0]["id"], "answer": answer})["runs"]
+            done += app.call("dream_answers", {"answers": {entries[0]["id"]: answer}})["runs"]
             done += app.call("dream", {"loops": ["consolidate"], "judge": "deferred"})["runs"]
         assert sum(len(run["decisions"]) for run in done) == 6
 

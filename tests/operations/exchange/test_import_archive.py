@@ -21,6 +21,7 @@ from oneiro_vault.judges.offline import OfflineJudge
 from oneiro_vault.operations.care import purge
 from oneiro_vault.operations.dream.scheduler import soon_due
 from oneiro_vault.operations.exchange import import_archive
+from oneiro_vault.operations.remember import store_captures
 from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.vault.write import disk
 from tests.importers.exports import (
@@ -69,7 +70,7 @@ def snapshot(root: Path) -> dict[str, bytes]:
 
 
 def test_a_conversation_becomes_an_episode_that_waits(
-    tmp_path: Path, root: Path, call: Call
+    tmp_path: Path, root: Path, app: App, call: Call
 ) -> None:
     found = call("import_", path=export(tmp_path, chat("c1", TALK)))
     assert (found["format"], found["source"]) == ("chatgpt", "import:chatgpt")
@@ -80,7 +81,7 @@ def test_a_conversation_becomes_an_episode_that_waits(
     assert (one.title, one.source, one.session, one.created) == (
         "About c1", "import:chatgpt", "c1", "2024-03-05T10:00:00+00:00",
     )  # fmt: skip
-    assert call("captures")["waiting"][0]["id"] == one.id
+    assert store_captures.waiting(app.house)[0].handle == one.id
     assert hits(call, "name of the boat") == [one.id]
 
 
@@ -337,7 +338,7 @@ def test_imports_wait_behind_what_is_captured_here(tmp_path: Path, call: Call, a
     call("import_", path=export(tmp_path, *(chat(f"c{n}", TALK) for n in range(5))))
     assert not soon_due(app.house)
     stored(call, "The kiln is hot.")
-    assert len(call("captures")["waiting"]) == 5
+    assert len(store_captures.waiting(app.house)) == 5
 
 
 def test_what_comes_again_after_an_undo_is_not_taken_for_forgotten(

@@ -52,7 +52,12 @@ def test_every_kind_of_change_by_memory(root: Path) -> None:
             "contradicted": ["doubted"], "pending": ["maybe"],
         }  # fmt: skip
         row = found["revised"][0]
-        assert row["words"] == [["same", "The revised is"], ["gone", "red."], ["new", "blue."]]
+        assert row["words"] == [
+            ["same", "The revised is "],
+            ["gone", "red"],
+            ["new", "blue"],
+            ["same", "."],
+        ]
         assert (row["why"]["op"], row["why"]["reason"], row["why"]["actor"]) == (
             "reframe",
             "said so",

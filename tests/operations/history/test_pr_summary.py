@@ -63,7 +63,7 @@ def test_each_kind_of_change_has_its_table(app: App, call: Call) -> None:
         f"| **Boat** (semantic, `{new[:8]}`) | The boat is called Petrel. | user, trusted as user "
         f"| remember |" in text
     )
-    assert "about the ~~harbour.~~ **lighthouse.** | she \\| said so |" in text
+    assert "about the ~~harbour~~ **lighthouse** . | she \\| said so |" in text
     assert f"| **Boat** (semantic, `{new[:8]}`) | the same (judged by offline) |" in text
     assert "superseded by **Boat**" in text
     assert "| forgotten | of no use |" in text

@@ -55,16 +55,21 @@ OTHERS = [
 
 
 @pytest.fixture
-def model_call(tmp_path: Path) -> Iterator[Call]:
+def lived(tmp_path: Path) -> Iterator[App]:
     """A vault with the packaged model."""
     new_vault(tmp_path / "vault")
     settings = Settings({"disk.reserve": 0, "edits.quiet": 0.0})
     with App.open(tmp_path / "vault", settings) as app:
-        yield lambda op, **params: app.call(op, params)
+        yield app
+
+
+@pytest.fixture
+def model_call(lived: App) -> Call:
+    return lambda op, **params: lived.call(op, params)
 
 
 @pytest.mark.model
-def test_octybots_worked_example(model_call: Call) -> None:
+def test_octybots_worked_example(lived: App, model_call: Call) -> None:
     ids = [
         row["id"]
         for row in model_call("remember", items=[*OCTYBOT, *({"text": one} for one in OTHERS)])[
@@ -72,7 +77,7 @@ def test_octybots_worked_example(model_call: Call) -> None:
         ]
     ]
     peter, wobs, order, checking, handed_in, rule = ids[:6]
-    model_call("embed")
+    lived.house.index.embed()
     found = model_call("context", prompt=PROMPT, tokens=800, trace=True)
     assert found["sections"]["people"][0] == peter
     assert set(found["sections"]["people"]) == {peter, wobs, order}
@@ -203,7 +208,7 @@ def test_what_a_person_always_wants_is_a_rule(tmp_path: Path) -> None:
         }
         assert {kind for title, kind in kinds.items() if "deploy" in title} == {"instruction"}
         assert {kind for title, kind in kinds.items() if "Graz" in title} == {""}
-        app.call("embed", {})
+        app.house.index.embed()
         found = app.call("context", {"prompt": "deploy the invoice fix, it is friday afternoon"})
         assert "never deploy on fridays" in found["text"]
         assert found["sections"]["instructions"]
@@ -221,7 +226,7 @@ def test_a_conversation_stands_there_with_how_it_ended_and_not_with_its_words(
         ended = "The Sunday fares of the table were corrected."
         path.write_text(path.read_text().replace("\n---\n", f"\noutcome: {ended}\n---\n", 1))
         app.house.indexing.reconcile()
-        app.call("embed", {})
+        app.house.index.embed()
         found = app.call("context", {"prompt": "what about the fare table for sundays?"})
         assert found["sections"]["episodes"] == [made["id"]]
         assert ended in found["text"]

@@ -280,12 +280,11 @@ def test_reflect_stores_an_episode_and_updates_one_by_one(root: Path, call: Call
         {"id": "zzzzzzzzzzzz", "text": "x"},
         {"id": one, "text": "The release is on Thursdays.", "title": "Release day"},
     ]
-    done = call("reflect", highlights="Ana moved the release.", updates=updates, session="s1")
+    done = call("reflect", highlights="Ana moved the release.", updates=updates)
     note = memory.parse(done["path"], (root / done["path"]).read_bytes())
-    assert (note.type, note.tags, note.session, note.source, note.trust) == (
+    assert (note.type, note.tags, note.source, note.trust) == (
         "episodic",
         ("reflection",),
-        "s1",
         "model",
         "model",
     )

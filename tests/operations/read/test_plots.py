@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from oneiro_vault.app import App
-from oneiro_vault.errors import InvalidInput
 from oneiro_vault.judges.budget import Spent
 from oneiro_vault.mind import report
 from oneiro_vault.mind.report import Run
@@ -32,9 +29,6 @@ def test_the_numbers_of_a_small_vault(app: App, call: Call) -> None:
     assert (only["id"], only["useful"]) == (boat, 1)
     assert sum(found["uses"]["looked"].values()) == only["uses"] - 1
     assert found["nights"] == []
-    for limit in (0, 41):
-        with pytest.raises(InvalidInput, match="limit"):
-            call("plots", limit=limit)
 
 
 def test_what_a_night_cost_is_read_from_its_report(app: App, call: Call, root: Path) -> None:

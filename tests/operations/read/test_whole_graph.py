@@ -163,5 +163,3 @@ def test_what_was_forgotten_is_no_name(call: Call) -> None:
     new = call("correct", id=told, text="See the other plan.")["id"]
     found = call("whole_graph")
     assert set(found["refs"]) == {new, "name:mara"}, "what it replaced is no name either"
-    call("restore", id=plan)
-    assert "The lighthouse plan" in call("whole_graph", ever=True)["names"]

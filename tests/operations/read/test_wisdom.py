@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,39 +24,42 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def lived(tmp_path: Path, clock: Clock) -> Iterator[Call]:
+def lived(tmp_path: Path, clock: Clock) -> Iterator[App]:
     """A vault with the packaged model and a small company's past."""
     new_vault(tmp_path / "vault")
     settings = Settings({"disk.reserve": 0, "edits.quiet": 0.0})
     with App.open(tmp_path / "vault", settings, clock=clock) as app:
-        yield lambda op, **params: app.call(op, params)
+        yield app
 
 
 @pytest.mark.model
-def test_a_decision_is_taken_to_what_was_learned(lived: Call) -> None:
+def test_a_decision_is_taken_to_what_was_learned(lived: App) -> None:
+    def call(op: str, **params: Any) -> dict[str, Any]:
+        return lived.call(op, params)
+
     principle = stored(
-        lived, "Nothing is released that nobody can watch over.", type="principle", tags=["release"]
+        call, "Nothing is released that nobody can watch over.", type="principle", tags=["release"]
     )
-    lesson = lived("learn", text="A release on Friday evening leaves the support team alone.",
+    lesson = call("learn", text="A release on Friday evening leaves the support team alone.",
                    concepts=["release"])["results"][0]["id"]  # fmt: skip
     well = stored(
-        lived, "We released the invoices on a Tuesday.", type="episodic", kind="decision",
+        call, "We released the invoices on a Tuesday.", type="episodic", kind="decision",
         outcome="Quiet: no ticket at all, everybody was happy.",
     )  # fmt: skip
     badly = stored(
-        lived, "We released the new login on a Friday evening.", type="episodic", kind="decision",
+        call, "We released the new login on a Friday evening.", type="episodic", kind="decision",
         outcome="It broke for two days and had to be rolled back.",
     )  # fmt: skip
-    stored(lived, "Tomatoes need a lot of sun.", type="principle", tags=["garden"])
-    after = stored(lived, "Logins are tested by two people now.", derived_from=[badly])
-    lived("embed")
-    found = lived("consult", decision="Shall we release on Friday evening?")
+    stored(call, "Tomatoes need a lot of sun.", type="principle", tags=["garden"])
+    after = stored(call, "Logins are tested by two people now.", derived_from=[badly])
+    lived.house.index.embed()
+    found = call("consult", decision="Shall we release on Friday evening?")
     assert {principle, lesson} <= {one["id"] for one in found["principles"]}
     assert "garden" not in str(found["principles"])
     assert [one["id"] for one in found["counter"]] == [badly]
     assert well in [one["id"] for one in found["precedents"]]
     assert [one["id"] for one in found["counter"][0]["then"]] == [after]
-    only = lived("consult", decision="Shall we release on Friday evening?", concept="garden")
+    only = call("consult", decision="Shall we release on Friday evening?", concept="garden")
     assert all("omatoes" in one["title"] for one in only["principles"])
 
 

@@ -52,7 +52,7 @@ def test_what_is_true_now_and_what_was_on_a_day(lived: App, clock: Clock) -> Non
         return lived.call(op, params)
 
     old = [stored(call, before) for before, _, _ in CHANGES]
-    call("embed")
+    lived.house.index.embed()
     clock.now = JUNE
     for (_, after, _), before in zip(CHANGES, old, strict=True):
         done = call("correct", text=after)
@@ -60,7 +60,7 @@ def test_what_is_true_now_and_what_was_on_a_day(lived: App, clock: Clock) -> Non
         entry = call("log", limit=1)["entries"][0]
         assert (entry["op"], entry["commit"]) == ("supersede", done["commit"])
         assert set(entry["memories"]) == {done["id"], before}
-    call("embed")
+    lived.house.index.embed()
     for (_, after, question), before in zip(CHANGES, old, strict=True):
         row = call("recall", query=question)["results"][0]
         assert after.rstrip(".").startswith(row["title"].rstrip("….")), question
@@ -161,7 +161,7 @@ def test_what_begins_later_replaces_on_its_day(
         return lived.call(op, params)
 
     old = stored(call, "Our base is Camborne.")
-    call("embed")
+    lived.house.index.embed()
     clock.now = JUNE
     done = call("correct", text="Our base is Barncoose from 1 August.", id=old, **given)
     assert done["replaced"]["id"] == old
@@ -169,7 +169,7 @@ def test_what_begins_later_replaces_on_its_day(
     assert new["valid_from"].startswith("2026-08-01")
     assert was["valid_until"].startswith("2026-08-01")
     assert "superseded_by" not in was
-    call("embed")
+    lived.house.index.embed()
     first, second = call("recall", query="where is our base?")["results"][:2]
     assert [first["id"], second["id"]] == [old, done["id"]]
     assert second["valid"]["now"] == "ahead"
@@ -193,6 +193,6 @@ def test_a_profile_is_never_what_a_text_corrects(lived: App) -> None:
     old = stored(call, "Dad takes furosemide 40 mg for his heart.")
     for text in ("The boat lies in Bergen harbour.", "Ana sings tenor."):
         stored(call, text)
-    call("embed")
+    lived.house.index.embed()
     done = call("correct", text="Dad takes furosemide 60 mg now, no longer 40.")
     assert done["replaced"]["id"] == old

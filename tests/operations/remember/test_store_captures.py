@@ -128,12 +128,12 @@ def test_a_kind_there_is_not(call: Call) -> None:
         call("capture", text="x", kind="gossip")
 
 
-def test_a_persons_own_note_is_theirs(call: Call) -> None:
+def test_a_persons_own_note_is_theirs(app: App, call: Call) -> None:
     own = call("capture", text="I like tea.", actor="user")["id"]
     assert call("show", id=own)["meta"]["trust"] == "user"
     talk = call("capture", text=TALK, kind="session", actor="user")["id"]
     assert call("show", id=talk)["meta"]["trust"] == "external"
-    assert [row["id"] for row in call("captures")["waiting"]] in ([own, talk], [talk, own])
+    assert [row.handle for row in store_captures.waiting(app.house)] in ([own, talk], [talk, own])
 
 
 def test_the_same_words_of_a_session_are_stored_once(call: Call, root: Path) -> None:
@@ -173,17 +173,18 @@ def test_a_capture_larger_than_a_note_becomes_several_in_order(root: Path) -> No
     assert "\n\n".join(bodies) == words
 
 
-def test_what_waits_and_what_does_not(call: Call, root: Path) -> None:
+def test_what_waits_and_what_does_not(app: App, call: Call, root: Path) -> None:
     captured = call("capture", text=TALK, kind="session", session="s1", when="2026-01-02")["id"]
     highlights = call("reflect", highlights="We named the boat.")["id"]
     stored(call, "Not a capture.", type="episodic")
-    assert [row["id"] for row in call("captures")["waiting"]] == [captured, highlights]
+    assert [row.handle for row in store_captures.waiting(app.house)] == [captured, highlights]
     assert call("status")["captures"] == 2
     path = root / call("show", id=captured)["path"]
     path.write_text(
         path.read_text().replace("source: capture\n", "source: capture\nencoded: 2026-11-22\n")
     )
-    assert [row["id"] for row in call("captures")["waiting"]] == [highlights]
+    app.house.indexing.converge()
+    assert [row.handle for row in store_captures.waiting(app.house)] == [highlights]
 
 
 # -- the spool
@@ -195,8 +196,8 @@ def test_the_spool_is_picked_up(app: App, call: Call, root: Path) -> None:
     put(app, kind="compaction", text="We named the boat.", session="s2")
     assert call("collect") == {"schema": 1, "stored": 2, "left": 0, "aside": 0}
     assert call("collect")["stored"] == 0
-    rows = call("captures")["waiting"]
-    assert [row["created"][:19] for row in rows] == ["2026-11-22T03:05:26"] * 2
+    rows = store_captures.waiting(app.house)
+    assert [row.created[:19] for row in rows] == ["2026-11-22T03:05:26"] * 2
     assert call("log", limit=1)["entries"][0]["actor"] == "capture"
 
 
@@ -207,7 +208,7 @@ def test_picked_up_twice_is_stored_once(app: App, call: Call) -> None:
     call("collect")
     Path(path).write_bytes(copy)
     assert call("collect") == {"schema": 1, "stored": 0, "left": 0, "aside": 0}
-    assert len(call("captures")["waiting"]) == 1
+    assert len(store_captures.waiting(app.house)) == 1
 
 
 def test_an_entry_stays_while_the_vault_cannot_be_written(app: App, call: Call, root: Path) -> None:
@@ -270,7 +271,7 @@ def test_it_is_of_the_day_on_which_the_last_word_was_said(
 ) -> None:
     put(app, when="2026-03-06T08:00:00+00:00", last=last)
     call("collect")
-    assert call("captures")["waiting"][0]["created"][:10] == day
+    assert store_captures.waiting(app.house)[0].created[:10] == day
 
 
 def said(role: str, text: str, **more: str) -> str:
@@ -295,8 +296,8 @@ def test_a_long_transcript_is_read_here(app: App, call: Call, root: Path, tmp_pa
         )
     )
     assert call("collect")["stored"] == 1
-    row = call("captures")["waiting"][0]
-    assert note(root, row["path"]).endswith("\nUser: but this\n")
+    row = store_captures.waiting(app.house)[0]
+    assert note(root, row.path).endswith("\nUser: but this\n")
     assert Session(state(app), "s1").offset == len(first) + len(second)
 
 
@@ -326,7 +327,7 @@ def test_any_command_that_opens_the_vault_picks_up(app: App, root: Path) -> None
     put(app)
     app.close()
     with App.open(root, QUICK) as again:
-        assert len(again.call("captures")["waiting"]) == 1
+        assert len(store_captures.waiting(again.house)) == 1
         assert not store_captures.left(again.house)
 
 
@@ -374,9 +375,9 @@ def test_a_conversation_that_never_ended_is_captured_when_it_has_been_silent_for
     assert call("collect")["stored"] == 0  # no marker allows it here
     (tmp_path / ".oneiro-capture").write_text('project = "Ferry"')
     assert call("collect")["stored"] == 1
-    row = call("captures")["waiting"][0]
-    assert row["created"][:10] == "2026-02-03"
-    meta = call("show", id=row["id"])
+    row = store_captures.waiting(app.house)[0]
+    assert row.created[:10] == "2026-02-03"
+    meta = call("show", id=row.handle)
     assert meta["body"] == "User: and then the light went out\n"
     assert (meta["meta"]["project"], meta["meta"]["client"], meta["meta"]["session"]) == (
         "Ferry",
