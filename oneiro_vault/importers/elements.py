@@ -192,10 +192,14 @@ class Place:
 
 
 def rows(
-    archive: Archive, name: str, keys: Collection[str] = ()
+    archive: Archive,
+    name: str,
+    keys: Collection[str] = (),
+    what: str = "a record",
+    lists: bool = False,
 ) -> Iterator[tuple[Place, Row] | Skipped]:
     """The objects of one list of a file; nothing where there is no such list. Raises InvalidInput
-    for a file that is cut, after what came before."""
+    for a file that is cut, after what came before, and (`lists`) where there is no list."""
     with archive.open(name) as stream:
         try:
             for index, one in enumerate(elements(stream, keys=keys)):
@@ -205,8 +209,10 @@ def rows(
                 elif isinstance(one, Damaged):
                     yield Skipped(str(place), one.why)
                 else:
-                    yield Skipped(str(place), "it is no record, but something else")
+                    yield Skipped(str(place), f"it is not {what}")
         except InvalidInput as error:
+            if lists:
+                raise
             if error.kept != UNTOUCHED:  # it is a list, and it was cut
                 raise InvalidInput(f"{name}: {error}", hint=error.hint) from error
 
@@ -218,18 +224,25 @@ def files(archive: Archive) -> list[str]:
 
 class Kind:
     """The rows of an archive that are of one kind; `keys`: of the lists they are in, `what`: what
-    they should be, for a message; `seen`: how many rows there were so far."""
+    they should be, for a message; `seen`: how many rows there were so far; `lists`: each of its
+    files is one."""
 
     def __init__(
-        self, archive: Archive, keys: Collection[str], fits: Callable[[Row], bool], what: str
+        self,
+        archive: Archive,
+        keys: Collection[str],
+        fits: Callable[[Row], bool],
+        what: str,
+        lists: bool = False,
     ) -> None:
-        self._archive, self._keys, self._fits, self._what = archive, keys, fits, what
+        self._archive, self._keys, self._lists = archive, keys, lists
+        self._fits, self._what = fits, what
         self.seen = 0
         self._fitting = 0
 
     def rows(self, name: str) -> Iterator[tuple[Place, Row] | Skipped]:
         """Of one file. Raises InvalidInput for one that is cut, after what came before."""
-        for found in rows(self._archive, name, self._keys):
+        for found in rows(self._archive, name, self._keys, self._what, self._lists):
             self.seen += 1
             if isinstance(found, Skipped):
                 yield found
@@ -243,7 +256,7 @@ class Kind:
         """Raise InvalidInput where there were rows, and none of the kind."""
         if self.seen and not self._fitting:
             raise InvalidInput(
-                f"none of the records in {self._archive.name} is {self._what}",
+                f"none of the {self.seen:,} records in {self._archive.name} is {self._what}",
                 kept=UNTOUCHED,
                 hint="It may be another tool's export, or a later version's: "
                 "`oneiro import --help` names what is read.",
