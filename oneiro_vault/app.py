@@ -49,8 +49,6 @@ class App(Operations):
     """An open vault: every operation is a method, and `call` takes one by name from a wire. It may
     be used from several threads."""
 
-    OPS: Final = OPS
-
     def __init__(self, house: House) -> None:
         self.house = house
         self._background: Background | None = None

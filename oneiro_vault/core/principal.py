@@ -13,12 +13,13 @@ ADMIN: Final = "admin"
 
 ROLES: Final[dict[str, frozenset[str]]] = {
     "local": frozenset((READ, WRITE, CAPTURE, ORIENT, ADMIN)),
-    "admin": frozenset((READ, WRITE, CAPTURE, ORIENT, ADMIN)),
-    "writer": frozenset((READ, WRITE, ORIENT)),
     "reader": frozenset((READ, ORIENT)),
+    "writer": frozenset((READ, WRITE, ORIENT)),
     "hook": frozenset((CAPTURE, ORIENT)),
+    "admin": frozenset((READ, WRITE, CAPTURE, ORIENT, ADMIN)),
 }
 """What each role may do."""
+KEY_ROLES: Final = tuple(ROLES)[1:]
 
 TOOLS: Final[dict[str, str]] = {
     "recall_orient": ORIENT,

@@ -182,7 +182,6 @@ class Network:
     access: Access
     public: str = ""
     origins: tuple[str, ...] = ()
-    body_bytes: int = 33_554_432
 
     @contextmanager
     def listening(self) -> Iterator[socket.socket]:
@@ -230,7 +229,7 @@ class Network:
         routes = [*OAuthFace(self.access).routes(), *Faces(desk).routes(), *routes]
         inner = Starlette(routes=routes, exception_handlers=handlers)
         names = Names(self.public, self.origins)
-        gate = Gate(inner, self.access, names, life, self.body_bytes)
+        gate = Gate(inner, self.access, names, life)
         from oneiro_vault.http.page_gate import PageGate  # templates take a while to load
         from oneiro_vault.web.page_server import for_readers
 

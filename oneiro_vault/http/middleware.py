@@ -40,6 +40,8 @@ LOOK: Final = 0.5
 """Seconds between two looks at whether the caller of a long request has been revoked."""
 SMALL: Final = 65_536
 """Bytes that whoever needs no token may send."""
+LARGE: Final = 33_554_432
+"""Bytes that others may send."""
 LONGEST_HEAD: Final = 16_384
 """Bytes of a request's headers and query."""
 BASE: Final = "oneiro.base"
@@ -141,7 +143,6 @@ class Gate:
     access: Access
     names: Names
     life: Life
-    body_bytes: int
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -185,7 +186,7 @@ class Visit:
         base = self.scope[BASE] = self.gate.names.check(self.scope, self.headers)
         self.scope[ADDRESS] = self.address
         rule = self._rule()
-        limit = self.gate.body_bytes if rule.scope else SMALL
+        limit = LARGE if rule.scope else SMALL
         declared(self.headers, limit)
         if rule.scope:
             self._admit(rule, base)

@@ -15,7 +15,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from types import TracebackType
 from typing import IO, Any, BinaryIO, Final, cast
 from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
@@ -164,12 +163,7 @@ class Archive:
     def __enter__(self) -> Archive:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -18,6 +18,7 @@ from oneiro_vault.importers.records import Skipped
 
 LONGEST: Final = 64 << 20
 """Characters of one element; the longest conversations have a tenth of it."""
+_TOO_LONG: Final = "it has {:,} characters, more than any conversation"
 _CHUNK: Final = 1 << 20
 _BLANK: Final = re.compile(r"[\s\ufeff]*")
 _MARK: Final = re.compile(r'["\[\]{},]')
@@ -32,11 +33,6 @@ class Damaged:
 
     index: int
     why: str
-
-
-@dataclass(frozen=True)
-class Oversized(Damaged):
-    """One element that is longer than anything an export holds."""
 
 
 def elements(
@@ -63,10 +59,6 @@ def elements(
             continue
         yield text.value(index)
         index += 1
-
-
-def _oversized(index: int, size: int) -> Oversized:
-    return Oversized(index, f"it has {size:,} characters, more than any conversation")
 
 
 class _Text:
@@ -127,7 +119,9 @@ class _Text:
                 cut = isinstance(found, int | float) and (not after or after in ".eE")
                 if not cut or self.ended:
                     size, self.at = end - self.at, end
-                    return cast("object", found) if size <= self._most else _oversized(index, size)
+                    if size > self._most:
+                        return Damaged(index, _TOO_LONG.format(size))
+                    return cast("object", found)
             if cut and not self.ended and len(self.buffer) - self.at <= self._most:
                 self.more()
                 continue
@@ -135,7 +129,7 @@ class _Text:
             if not self.peek():
                 raise self.ends(index)
             if size > self._most:
-                return _oversized(index, size)
+                return Damaged(index, _TOO_LONG.format(size))
             return Damaged(index, f"it is broken JSON ({why})")
 
     def _cut(self, error: Exception) -> bool:

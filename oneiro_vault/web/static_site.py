@@ -20,6 +20,7 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from oneiro_vault import app
+from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.markdown.quoting import without_comments
 from oneiro_vault.core.memory import Memory
@@ -35,8 +36,6 @@ _PICTURE: Final = re.compile(r'<img src="/ui/picture/[^"/]*/([0-9a-f]{64})"')
 _RECENT: Final = 24
 _SAID: Final = 280
 """Characters of a memory that the search looks through, after its title."""
-
-Progress = Callable[[str, int, int], None]
 
 
 class Target(Protocol):
@@ -266,9 +265,9 @@ def picture(dots: Mapping[str, Dot], links: Collection[tuple[str, str]]) -> str:
         return ""
     place = {ident: at for at, ident in enumerate(chosen)}
     ends = sorted((place[a], place[b]) for a, b in pairs if a in place and b in place)
-    at = app.graph_places(len(chosen), np.array(ends))
-    low, high = at.min(0), at.max(0)
-    spots = (at - low) / np.maximum(high - low, 1e-6) * (_WIDE - 160, _HIGH - 80) + (80, 50)
+    found = app.graph_places(len(chosen), np.array(ends))
+    low, high = found.min(0), found.max(0)
+    spots = (found - low) / np.maximum(high - low, 1e-6) * (_WIDE - 160, _HIGH - 80) + (80, 50)
     said = f"{len(chosen):,} memories and {len(ends):,} links between them"
     parts = [
         f'<svg class="graph" viewBox="0 0 {_WIDE} {_HIGH}" role="group" aria-label="{said}">',
