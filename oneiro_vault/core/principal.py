@@ -54,16 +54,6 @@ METHODS: Final[dict[str, str]] = {
 }
 """Those not named here say nothing about memories, and anybody who may come in may send them."""
 
-ROUTES: Final[dict[str, str]] = {
-    "/mcp": ORIENT,
-    "/orientation": ORIENT,
-    "/capture": CAPTURE,
-    "/status": ADMIN,
-    "/stop": ADMIN,
-    "/api": ADMIN,
-}
-"""Of a caller over a network. What is not named here is not there for anybody."""
-
 MEMORIES: Final = "oneiro-vault/ids"
 """In the `_meta` of what a tool answers: for programs and the audit log, never for a model."""
 

@@ -26,7 +26,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from oneiro_vault.app import OPS, Access
 from oneiro_vault.core.principal import SCOPE
-from oneiro_vault.daemon.asgi import Desk, QuietServer, http_server, params_of
+from oneiro_vault.daemon.asgi import Desk, QuietServer, bound, http_server, params_of
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.errors import InvalidInput, OneiroError, OwnerProblem, shown
 from oneiro_vault.http.middleware import LONGEST_HEAD, Gate
@@ -187,7 +187,7 @@ class Network:
     def listening(self) -> Iterator[socket.socket]:
         """The bound socket. Raises OwnerProblem."""
         try:
-            made = self._bound()
+            made = bound(self.host, self.port, 512)
         except OSError as error:
             raise OwnerProblem(
                 f"cannot listen at {self.host}:{self.port}: {error.strerror}",
@@ -200,20 +200,6 @@ class Network:
         finally:
             with suppress(OneiroError):
                 self.access.flush()
-
-    def _bound(self) -> socket.socket:
-        """Its protocol is named, because asyncio turns off the wait for more bytes (40 ms an
-        answer) only for a socket known to be TCP."""
-        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        try:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            made.bind((self.host, self.port))
-            made.listen(512)
-        except OSError:
-            made.close()
-            raise
-        return made
 
     def url(self, listener: socket.socket) -> str:
         """Where clients find it."""

@@ -4,7 +4,6 @@ owner's loop and threads, gone with the owner."""
 from __future__ import annotations
 
 import asyncio
-import socket
 from typing import Final
 
 from starlette.applications import Starlette
@@ -14,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from oneiro_vault.app import App
 from oneiro_vault.daemon import protocol
-from oneiro_vault.daemon.asgi import OURS, Pools, QuietServer, http_server, params_of
+from oneiro_vault.daemon.asgi import OURS, Pools, QuietServer, bound, http_server, params_of
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.errors import InvalidInput, OneiroError, OwnerProblem
 from oneiro_vault.web.guard import CODE_SECONDS, Guard, Sessions
@@ -68,7 +67,14 @@ class PageDoor:
                 hint = f"Leave --port out, or `oneiro stop` first. It is at port {self.port}."
                 raise OwnerProblem("the page is open at another port", hint=hint)
             return
-        place = _bound(port)
+        try:
+            place = bound("127.0.0.1", port, 128)
+        except OSError as error:
+            raise OwnerProblem(
+                f"the page cannot be opened at port {port}: {error.strerror}",
+                kept="Nothing was started.",
+                hint="Leave --port out: a free one is found.",
+            ) from error
         self.port = place.getsockname()[1]
         asgi = await asyncio.get_running_loop().run_in_executor(None, self._make)
         self._server = http_server(asgi, GRACE, proxy_headers=False, server_header=False)
@@ -76,22 +82,6 @@ class PageDoor:
 
     def _make(self) -> Guard:
         return build(self.app, self.life, self.pools, self.sessions, self.port)
-
-
-def _bound(port: int) -> socket.socket:
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(("127.0.0.1", port))
-        made.listen(128)
-    except OSError as error:
-        made.close()
-        raise OwnerProblem(
-            f"the page cannot be opened at port {port}: {error.strerror}",
-            kept="Nothing was started.",
-            hint="Leave --port out: a free one is found.",
-        ) from error
-    return made
 
 
 def build(app: App, life: Life, pools: Pools, sessions: Sessions, port: int) -> Guard:

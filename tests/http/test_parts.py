@@ -11,7 +11,7 @@ import pytest
 from starlette.datastructures import Headers
 from starlette.types import Message
 
-from oneiro_vault.core.principal import ORIENT, READ, TOOLS, WRITE
+from oneiro_vault.core.principal import ORIENT, READ, ROLES, TOOLS, WRITE
 from oneiro_vault.http import middleware, network_request
 from oneiro_vault.http.middleware import KEPT, Answer
 from oneiro_vault.http.network_request import Names, RefusedError
@@ -270,3 +270,7 @@ def test_which_paths_change_something() -> None:
         "/capture",
         "/api/remember",
     ]
+
+
+def test_every_need_of_a_path_is_a_scope() -> None:
+    assert {rule.scope for rule in middleware.RULES.values()} <= ROLES["admin"] | {""}
