@@ -217,9 +217,9 @@ class Network:
         names = Names(self.public, self.origins)
         gate = Gate(inner, self.access, names, life)
         from oneiro_vault.http.page_gate import PageGate  # templates take a while to load
-        from oneiro_vault.web.page_server import for_readers
+        from oneiro_vault.web.page_server import shown
 
-        pages = for_readers(desk.app, life, desk.pools)
+        pages = shown(desk.app, life, desk.pools)
         return PageGate(gate, pages, self.access, names, life)
 
     def server(self, asgi: ASGIApp, grace: int) -> QuietServer:

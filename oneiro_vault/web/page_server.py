@@ -91,19 +91,12 @@ def build(app: App, life: Life, pools: Pools, sessions: Sessions, port: int) -> 
     return guard
 
 
-def shown(
-    app: App, life: Life, pools: Pools, guard: Guard, *, reads_only: bool = False
-) -> Starlette:
-    """Every page; with `reads_only` none that changes anything."""
-    from oneiro_vault.web import pages
-    from oneiro_vault.web.entrance import Entrance
+def shown(app: App, life: Life, pools: Pools, guard: Guard | None = None) -> Starlette:
+    """Every page; without a guard for whoever may only look, and is let in by somebody else."""
+    from oneiro_vault.web import entrance, pages
     from oneiro_vault.web.page import Site
 
-    own = [*Entrance(guard).routes(), Route("/ui/events", pages.Events(app, life).stream)]
-    site = Site(app, pools, app.house.root.name, reads_only)
+    own = [*entrance.ROUTES, Route("/ui/events", pages.Events(app, life).stream)]
+    own += entrance.Entrance(guard).routes() if guard else []
+    site = Site(app, pools, app.house.root.name, guard is None)
     return Starlette(routes=[*own, *pages.routes(site)])
-
-
-def for_readers(app: App, life: Life, pools: Pools) -> Starlette:
-    """The pages for whoever may only look, and is let in by somebody else."""
-    return shown(app, life, pools, Guard(Starlette(), Sessions(), life, 0), reads_only=True)
