@@ -32,6 +32,7 @@ from oneiro_vault.vault.vault import Vault
 if TYPE_CHECKING:
     from oneiro_vault.operations.care.purge import Purge
     from oneiro_vault.operations.exchange.export_target import Target
+    from oneiro_vault.recall.graph_layout import Pairs, Points
 from oneiro_vault.operations.table import OPS, Op
 
 OTHER_SETTINGS: Final = "the owner that answers was started with other settings"
@@ -47,8 +48,6 @@ that a person's `git commit` never meets one that lags; a larger one follows wit
 class App(Operations):
     """An open vault: every operation is a method, and `call` takes one by name from a wire. It may
     be used from several threads."""
-
-    OPS: Final = OPS
 
     def __init__(self, house: House) -> None:
         self.house = house
@@ -310,6 +309,13 @@ def export_target(path: str, form: str, vault: Path) -> AbstractContextManager[T
     from oneiro_vault.operations.exchange.export_target import opened
 
     return opened(path, form, vault)
+
+
+def graph_places(count: int, edges: Pairs) -> Points:
+    """Where a picture of a graph has its nodes."""
+    from oneiro_vault.recall.graph_layout import places
+
+    return places(count, edges)
 
 
 def init_vault(

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import click
 import pytest
 
-from oneiro_vault.cli.commands import guides
-from oneiro_vault.cli.group import GROUPS
-from oneiro_vault.cli.main import cli
+import oneiro_vault
+from oneiro_vault.cli.group import COMMANDS, EPILOG, GROUPS, oneiro
 from oneiro_vault.errors import all_errors
 from oneiro_vault.settings.definitions import SETTINGS
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 HELP = ROOT / "oneiro_vault" / "help"
+CLI = {
+    name: cast("click.Command", oneiro.get_command(click.Context(oneiro), name))
+    for name in COMMANDS
+}
+"""Every command, loaded."""
 LONGEST = 10_000
 """Bytes of a README that is read in five minutes."""
 EXIT_CODES = """\
@@ -67,7 +73,7 @@ def commands_guide() -> str:
     for heading, group in GROUPS.items():
         lines += [f"## {heading}", ""]
         for name in group:
-            lines += [*_command(cli.commands[name], name), ""]
+            lines += [*_command(CLI[name], name), ""]
     return "\n".join([*lines, EXIT_CODES])
 
 
@@ -86,12 +92,86 @@ def _command(found: click.Command, name: str) -> Iterator[str]:
             yield f"- `{name} {sub.name}` {' '.join(str(sub.help).split())}"
 
 
+_BLURB = (
+    "oneiro keeps what a person and the models they talk to should remember as Markdown notes in a "
+    "git repository. Models reach it over the Model Context Protocol and hooks (see `setup`), a "
+    "person by the commands below, an editor, Obsidian or git itself."
+)
+
+
+def manual() -> str:
+    """The manual page oneiro(1): every command with its options, from the commands themselves."""
+    context = click.Context(oneiro, info_name="oneiro")
+    page = [
+        f'.TH ONEIRO 1 "" "oneiro-vault {oneiro_vault.__version__}" "User Commands"',
+        ".SH NAME",
+        f"oneiro \\- {roff(str(oneiro.help))}",
+        ".SH SYNOPSIS",
+        r".B oneiro",
+        "[OPTIONS] COMMAND [ARGS]...",
+        ".SH DESCRIPTION",
+        roff(_BLURB),
+        ".SH OPTIONS",
+        *_options(oneiro, context),
+    ]
+    for heading, names in GROUPS.items():
+        page.append(f".SH {roff(heading.upper())}")
+        for name in names:
+            page += _section(CLI[name], name)
+    page.append(".SH NOTES")
+    for part in EPILOG.split("\n\n"):
+        page += [".PP", roff(part)] if part.strip() else []
+    guides = ", ".join(
+        f"`oneiro help {name}`" for name in sorted(one.stem for one in HELP.rglob("*.md"))
+    )
+    page += [".SH SEE ALSO", roff(f"git(1); the guides: {guides}")]
+    return "\n".join(page) + "\n"
+
+
+def _section(found: click.Command, name: str) -> list[str]:
+    context = click.Context(found, info_name=f"oneiro {name}")
+    usage = " ".join(found.get_usage(context).removeprefix("Usage: ").split())
+    told = [roff(part) for part in str(found.help).split("\n\n")]
+    text = [part for one in told for part in (".PP", one)]
+    return [f".SS {roff(usage)}", *text, *_options(found, context)]
+
+
+def _options(found: click.Command, context: click.Context) -> list[str]:
+    shown = (one for one in found.params if not getattr(one, "hidden", False))
+    records = (record for one in shown if (record := one.get_help_record(context)))
+    rows = ((".TP", f"\\fB{roff(names)}\\fR", roff(what)) for names, what in records if what)
+    return [part for row in rows for part in row]
+
+
+def roff(text: str) -> str:
+    """A text on one line in which roff sees no command of its own."""
+    text = " ".join(text.replace("\b", "").split()).replace("\\", r"\e").replace("-", r"\-")
+    text = "".join(c if c.isascii() else rf"\[u{ord(c):04X}]" for c in text)
+    return rf"\&{text}" if text.startswith((".", "'")) else text
+
+
+def test_the_manual_page_has_every_command_and_no_text_is_taken_for_a_request() -> None:
+    page = manual()
+    for name in COMMANDS:
+        assert f"\n.SS oneiro {name.replace('-', chr(92) + '-')}" in page
+    requests = {line.split()[0] for line in page.splitlines() if line[:1] in (".", "'")}
+    assert requests == {".TH", ".SH", ".SS", ".PP", ".TP", ".B"}
+    assert roff(".so /etc/passwd\n'x \\b") == r"\&.so /etc/passwd 'x \eb"
+
+
+@pytest.mark.skipif(not shutil.which("groff"), reason="groff is not installed here")
+def test_the_manual_page_is_roff_without_a_warning() -> None:
+    command = ["groff", "-man", "-Tutf8", "-ww", "-z"]
+    done = subprocess.run(command, input=manual().encode(), capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 @pytest.mark.parametrize(
     ("path", "text"),
     [
         (HELP / "reference/settings.md", settings_guide),
         (HELP / "reference/commands.md", commands_guide),
-        (HELP / "reference/oneiro.1", guides.manual),
+        (HELP / "reference/oneiro.1", manual),
     ],
 )
 def test_generated_guides_are_current(path: Path, text: object) -> None:
@@ -102,15 +182,15 @@ def test_generated_guides_are_current(path: Path, text: object) -> None:
         assert path.read_text("utf-8") == wanted
 
 
-@pytest.mark.parametrize("name", sorted(cli.commands))
+@pytest.mark.parametrize("name", sorted(CLI))
 def test_every_command_has_help(name: str) -> None:
-    assert cli.commands[name].help, f"{name} has no help"
+    assert CLI[name].help, f"{name} has no help"
 
 
 def test_every_command_is_in_one_group() -> None:
     every = [name for group in GROUPS.values() for name in group]
     assert len(every) == len(set(every))
-    assert set(every) == set(cli.commands)
+    assert set(every) == set(COMMANDS)
 
 
 def test_exit_codes_are_documented() -> None:

@@ -24,7 +24,7 @@ from oneiro_vault.settings.definitions import Settings, load
 if TYPE_CHECKING:
     from oneiro_vault.cli.session import HomeSession, VaultSession
 
-_NOT_TEXT = re.compile("[\0\ud800-\udfff]")
+NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass
@@ -138,7 +138,7 @@ def _check_text(params: Mapping[str, Any]) -> None:
         for part in value if isinstance(value, list | tuple) else [value]:
             if isinstance(part, Mapping):
                 _check_text(part)
-            elif isinstance(part, str) and _NOT_TEXT.search(part):
+            elif isinstance(part, str) and NOT_TEXT.search(part):
                 raise InvalidInput(
                     f"{name} is not valid text (UTF-8 without NUL)",
                     kept="Nothing was changed.",

@@ -218,7 +218,9 @@ class Carrier:
             except (OneiroError, client.UnreachedError) as error:
                 if self._errands.take(errand):
                     if not isinstance(error, OneiroError):
-                        error = OwnerProblem(f"the owner cannot be reached: {error}", kept=KEPT)
+                        from oneiro_vault.daemon import spawn
+
+                        error = spawn.unreached(error)
                     self._client.refuse(error, errand)
                     if errand.answered or not errand.key:
                         self._keep_handshake(errand)

@@ -229,12 +229,3 @@ _VERSION = click.Option(
     help="Print the version.",
 )
 oneiro.params = [*global_options(hidden=False), _VERSION, *oneiro.params]
-
-
-def tree() -> click.Group:
-    """The group with every command loaded."""
-    for name in COMMANDS:
-        found = oneiro.get_command(click.Context(oneiro), name)
-        assert found is not None, name
-        oneiro.commands[name] = found
-    return oneiro

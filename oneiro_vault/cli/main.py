@@ -13,7 +13,6 @@ from oneiro_vault.settings import locations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
 _AT_HOME = frozenset(
     {"-", "--help", "--version", "--ack", "--from-jsonl", "--image", "--with-model"}
@@ -162,12 +161,3 @@ def _command(args: Sequence[str]) -> str:
             return word
         skip = word in ("--vault", "-C")
     return ""
-
-
-def __getattr__(name: str) -> Any:
-    """`cli`, the whole command tree, for documentation and tests; loading it takes a while."""
-    if name == "cli":
-        from oneiro_vault.cli.group import tree
-
-        return tree()
-    raise AttributeError(name)

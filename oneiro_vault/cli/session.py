@@ -63,8 +63,7 @@ class VaultSession:
                     raise spawn.silent(owner, error) from error
                 except client.UnreachedError as error:
                     if time.monotonic() > end:
-                        text, kept = f"the owner cannot be reached: {error}", "Nothing was changed."
-                        raise OwnerProblem(text, kept=kept, hint="Try again.") from error
+                        raise spawn.unreached(error) from error
                 except client.BrokenError as error:
                     if op not in protocol.READS or time.monotonic() > end:
                         raise lost(op, owner) from error
@@ -120,8 +119,7 @@ class VaultSession:
             try:
                 return client.ask(owner, "/ui", {"port": port}, sign)
             except (client.UnreachedError, client.BrokenError) as error:
-                text, kept = f"the owner cannot be reached: {error}", "Nothing was changed."
-                raise OwnerProblem(text, kept=kept, hint="Try again.") from error
+                raise spawn.unreached(error) from error
 
     def owner(self) -> OwnerHere | None:
         """pid, version and log of a living owner; starts nothing."""

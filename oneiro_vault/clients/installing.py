@@ -24,6 +24,7 @@ from oneiro_vault.clients.edit import Trouble
 from oneiro_vault.clients.known_clients import CLIENTS, Client, Machine, Ours, Target
 from oneiro_vault.clients.settings_files import Written
 from oneiro_vault.errors import ForeignFile, InvalidInput, LockTimeout, OneiroError, shown
+from oneiro_vault.vault.layout import packaged
 
 _TAIL: Final = 300
 logging.getLogger("mcp.client").addHandler(logging.NullHandler())  # the reason is in the answer
@@ -272,17 +273,10 @@ def _whole(target: Target, leaves: bool, before: str | None, known: str | None) 
     return None if leaves else target.content
 
 
-def skills_dir() -> Path:
-    """The skills: inside the package when installed, beside it in a checkout."""
-    package = Path(__file__).resolve().parent.parent
-    inside = package / "skills"
-    return inside if inside.is_dir() else package.parent / "skills"
-
-
 def _skills(client: Client, machine: Machine) -> list[Target]:
     if client.skills is None:
         return []
-    here, there = skills_dir(), client.skills(machine)
+    here, there = packaged("skills"), client.skills(machine)
     return [
         Target(there / path.relative_to(here), "whole", content=path.read_text("utf-8"))
         for mark in sorted(here.glob("*/SKILL.md"))

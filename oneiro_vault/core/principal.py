@@ -13,12 +13,13 @@ ADMIN: Final = "admin"
 
 ROLES: Final[dict[str, frozenset[str]]] = {
     "local": frozenset((READ, WRITE, CAPTURE, ORIENT, ADMIN)),
-    "admin": frozenset((READ, WRITE, CAPTURE, ORIENT, ADMIN)),
-    "writer": frozenset((READ, WRITE, ORIENT)),
     "reader": frozenset((READ, ORIENT)),
+    "writer": frozenset((READ, WRITE, ORIENT)),
     "hook": frozenset((CAPTURE, ORIENT)),
+    "admin": frozenset((READ, WRITE, CAPTURE, ORIENT, ADMIN)),
 }
 """What each role may do."""
+KEY_ROLES: Final = tuple(ROLES)[1:]
 
 TOOLS: Final[dict[str, str]] = {
     "recall_orient": ORIENT,
@@ -52,16 +53,6 @@ METHODS: Final[dict[str, str]] = {
     "completion/complete": READ,
 }
 """Those not named here say nothing about memories, and anybody who may come in may send them."""
-
-ROUTES: Final[dict[str, str]] = {
-    "/mcp": ORIENT,
-    "/orientation": ORIENT,
-    "/capture": CAPTURE,
-    "/status": ADMIN,
-    "/stop": ADMIN,
-    "/api": ADMIN,
-}
-"""Of a caller over a network. What is not named here is not there for anybody."""
 
 MEMORIES: Final = "oneiro-vault/ids"
 """In the `_meta` of what a tool answers: for programs and the audit log, never for a model."""

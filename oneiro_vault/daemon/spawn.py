@@ -164,6 +164,11 @@ def silent(owner: dict[str, str], cause: object) -> OwnerProblem:
     )
 
 
+def unreached(cause: object) -> OwnerProblem:
+    """The error for an owner that takes no message."""
+    return OwnerProblem(f"the owner cannot be reached: {cause}", kept=_KEPT, hint="Try again.")
+
+
 def _start(
     root: Path, index: Path, wait: float, waiting: Waiting | None, end: float
 ) -> dict[str, str]:

@@ -26,7 +26,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from oneiro_vault.app import OPS, Access
 from oneiro_vault.core.principal import SCOPE
-from oneiro_vault.daemon.asgi import Desk, QuietServer, http_server, params_of
+from oneiro_vault.daemon.asgi import Desk, QuietServer, bound, http_server, params_of
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.errors import InvalidInput, OneiroError, OwnerProblem, shown
 from oneiro_vault.http.middleware import LONGEST_HEAD, Gate
@@ -182,13 +182,12 @@ class Network:
     access: Access
     public: str = ""
     origins: tuple[str, ...] = ()
-    body_bytes: int = 33_554_432
 
     @contextmanager
     def listening(self) -> Iterator[socket.socket]:
         """The bound socket. Raises OwnerProblem."""
         try:
-            made = self._bound()
+            made = bound(self.host, self.port, 512)
         except OSError as error:
             raise OwnerProblem(
                 f"cannot listen at {self.host}:{self.port}: {error.strerror}",
@@ -201,20 +200,6 @@ class Network:
         finally:
             with suppress(OneiroError):
                 self.access.flush()
-
-    def _bound(self) -> socket.socket:
-        """Its protocol is named, because asyncio turns off the wait for more bytes (40 ms an
-        answer) only for a socket known to be TCP."""
-        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        try:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            made.bind((self.host, self.port))
-            made.listen(512)
-        except OSError:
-            made.close()
-            raise
-        return made
 
     def url(self, listener: socket.socket) -> str:
         """Where clients find it."""
@@ -230,11 +215,11 @@ class Network:
         routes = [*OAuthFace(self.access).routes(), *Faces(desk).routes(), *routes]
         inner = Starlette(routes=routes, exception_handlers=handlers)
         names = Names(self.public, self.origins)
-        gate = Gate(inner, self.access, names, life, self.body_bytes)
+        gate = Gate(inner, self.access, names, life)
         from oneiro_vault.http.page_gate import PageGate  # templates take a while to load
-        from oneiro_vault.web.page_server import for_readers
+        from oneiro_vault.web.page_server import shown
 
-        pages = for_readers(desk.app, life, desk.pools)
+        pages = shown(desk.app, life, desk.pools)
         return PageGate(gate, pages, self.access, names, life)
 
     def server(self, asgi: ASGIApp, grace: int) -> QuietServer:

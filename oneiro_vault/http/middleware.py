@@ -19,7 +19,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from oneiro_vault.app import OPS, Access
-from oneiro_vault.core.principal import READ, ROUTES, SCOPE, WRITE, Caller
+from oneiro_vault.core.principal import ADMIN, CAPTURE, ORIENT, READ, SCOPE, WRITE, Caller
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.http.network_request import (
@@ -40,6 +40,8 @@ LOOK: Final = 0.5
 """Seconds between two looks at whether the caller of a long request has been revoked."""
 SMALL: Final = 65_536
 """Bytes that whoever needs no token may send."""
+LARGE: Final = 33_554_432
+"""Bytes that others may send."""
 LONGEST_HEAD: Final = 16_384
 """Bytes of a request's headers and query."""
 BASE: Final = "oneiro.base"
@@ -73,12 +75,12 @@ RULES: Final[dict[str, Rule]] = {
     "/token": Rule("POST", FORM),
     "/revoke": Rule("POST", FORM),
     "/register": Rule("POST", JSON),
-    "/mcp": Rule("GET POST DELETE", JSON, ROUTES["/mcp"]),
-    "/orientation": Rule("GET", scope=ROUTES["/orientation"]),
-    "/capture": Rule("POST", JSON, ROUTES["/capture"]),
-    "/status": Rule("GET", scope=ROUTES["/status"]),
-    "/stop": Rule("POST", scope=ROUTES["/stop"]),
-    "/api": Rule("POST", JSON, ROUTES["/api"]),
+    "/mcp": Rule("GET POST DELETE", JSON, ORIENT),
+    "/orientation": Rule("GET", scope=ORIENT),
+    "/capture": Rule("POST", JSON, CAPTURE),
+    "/status": Rule("GET", scope=ADMIN),
+    "/stop": Rule("POST", scope=ADMIN),
+    "/api": Rule("POST", JSON, ADMIN),
 }
 
 
@@ -132,6 +134,23 @@ class Answer:
                 await self({"type": "http.response.body", "body": b"", "more_body": False})
 
 
+def admitted(scope: Scope, headers: Headers, names: Names, life: Life) -> str:
+    """The address by which a request is for us. Raises RefusedError."""
+    if not life.examine():
+        raise RefusedError(503, "leaving", "The server is restarting.", {"Retry-After": "2"})
+    head = sum(len(name) + len(value) for name, value in headers.raw)
+    if head + len(scope["query_string"]) > LONGEST_HEAD:
+        text = f"A head has at most {LONGEST_HEAD} bytes."
+        raise RefusedError(431, "headers_too_large", text, {"Connection": "close"})
+    return names.check(scope, headers)
+
+
+def typed(headers: Headers, kind: str) -> None:
+    """Raise RefusedError for a body that is not of this kind ("": of any)."""
+    if kind and headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
+        raise RefusedError(415, "unsupported_media_type", f"The body must be {kind}.")
+
+
 @dataclass
 class Gate:
     """`inner` has every route; nothing reaches it but what this lets through, with its Caller in
@@ -141,7 +160,6 @@ class Gate:
     access: Access
     names: Names
     life: Life
-    body_bytes: int
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -176,21 +194,16 @@ class Visit:
 
     async def serve(self, receive: Receive) -> None:
         """Let it through. Raises RefusedError, NotRpcError, DiskProblem."""
-        if not self.gate.life.examine():
-            raise RefusedError(503, "leaving", "The server is restarting.", {"Retry-After": "2"})
-        head = sum(len(name) + len(value) for name, value in self.headers.raw)
-        if head + len(self.scope["query_string"]) > LONGEST_HEAD:
-            text = f"A head has at most {LONGEST_HEAD} bytes."
-            raise RefusedError(431, "headers_too_large", text, {"Connection": "close"})
-        base = self.scope[BASE] = self.gate.names.check(self.scope, self.headers)
+        base = admitted(self.scope, self.headers, self.gate.names, self.gate.life)
+        self.scope[BASE] = base
         self.scope[ADDRESS] = self.address
         rule = self._rule()
-        limit = self.gate.body_bytes if rule.scope else SMALL
+        limit = LARGE if rule.scope else SMALL
         declared(self.headers, limit)
         if rule.scope:
             self._admit(rule, base)
         if self.scope["method"] == "POST":
-            self._typed(rule)
+            typed(self.headers, rule.kind)
             data = await whole(receive, limit)
             receive = again(data, receive)
             self._look_into(data)
@@ -219,11 +232,6 @@ class Visit:
             text = "A secret has no place in an address: it is in logs now, so revoke it."
             raise RefusedError(400, "invalid_request", text)
         return rule
-
-    def _typed(self, rule: Rule) -> None:
-        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if rule.kind and kind != rule.kind:
-            raise RefusedError(415, "unsupported_media_type", f"The body must be {rule.kind}.")
 
     def _admit(self, rule: Rule, base: str) -> None:
         given = self.headers.getlist("authorization")

@@ -1,5 +1,5 @@
-"""The routes of the authorization server, with the login and consent page: plain HTML, no script,
-nothing from elsewhere, everything that was sent to us escaped."""
+"""The routes of the authorization server, with the login and consent page: no script, nothing from
+elsewhere."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ import hashlib
 import json
 import secrets
 from collections.abc import Mapping
-from html import escape
-from importlib.resources import files
-from string import Template
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote_plus
 
@@ -25,48 +22,25 @@ from oneiro_vault.errors import OAuthRefusal
 from oneiro_vault.http.middleware import ADDRESS, BASE
 from oneiro_vault.http.network_request import too_often
 
-_HERE: Final = files("oneiro_vault.http")
-STYLE: Final = _HERE.joinpath("style.css").read_text("utf-8")
-_HASH: Final = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-_PAGE, _CONSENT = (
-    Template(_HERE.joinpath(name).read_text("utf-8")) for name in ("page.html", "consent.html")
-)
 _CHOICES: Final = {"writer": "read and change memories", "reader": "read memories only"}
 
 
-def consent(name: str, host: str, ident: str, role: str, sealed: str, problem: str = "") -> str:
-    """Which program (as it calls itself), where the answer goes, what it asks for and less; a
-    password."""
-    offered = [value for value in _CHOICES if value in (role, "reader")]
-    choices = "".join(
-        f'<label><input type="radio" name="access" '
-        f'value="{value}"{" checked" if value == offered[0] else ""}> {_CHOICES[value]}</label>'
-        for value in offered
-    )
-    told = f'<p class="bad" role="alert">{escape(problem)}</p>' if problem else ""
-    facts = {"name": name, "host": host, "ident": ident, "sealed": sealed}
-    shown = {key: escape(value) for key, value in facts.items()}
-    return _CONSENT.substitute(shown, choices=choices, problem=told)
-
-
-def message(title: str, text: str, hint: str = "") -> str:
-    """A page that only says something."""
-    return f"<h1>{escape(title)}</h1><p>{escape(text)}</p>" + (
-        f"<p>{escape(hint)}</p>" if hint else ""
-    )
-
-
 def page(
-    body: str, status: int = 200, leads: str = "", headers: Mapping[str, str] | None = None
+    shown: Mapping[str, object],
+    status: int = 200,
+    leads: str = "",
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A whole page. Its form may end at `leads`, a source of a content security policy, besides
-    here."""
+    """Which program asks for what, or a title and a text. Its form may end at `leads`, a source of
+    a content security policy, besides here."""
+    from oneiro_vault.web import templating  # which takes a while to load
+
     policy = (
-        f"default-src 'none'; style-src 'sha256-{_HASH}'; form-action 'self' {leads}".rstrip()
+        f"default-src 'none'; style-src 'self'; form-action 'self' {leads}".rstrip()
         + "; frame-ancestors 'none'; base-uri 'none'"
     )
     return HTMLResponse(
-        _PAGE.substitute(style=STYLE, body=body),
+        templating.rendered("frame/consent.html", {"hint": "", "program": None, **shown}),
         status,
         private()
         | {"Content-Security-Policy": policy, "X-Frame-Options": "DENY"}
@@ -130,10 +104,9 @@ class OAuthFace:
         except OAuthRefusal as refusal:
             return _turned_away(refusal)
         if not self.access.login.exists:
+            text = "Nobody can log in to this vault yet."
             hint = "On the machine of the vault, run: oneiro keys login"
-            return page(
-                message("No password is set", "Nobody can log in to this vault yet.", hint), 403
-            )
+            return page({"title": "No password is set", "text": text, "hint": hint}, 403)
         name = _cookie_name(request)
         cookie = request.cookies.get(name, "")
         cookie = cookie if len(cookie) == 43 else secrets.token_urlsafe(32)
@@ -155,7 +128,7 @@ class OAuthFace:
                 request.cookies.get(_cookie_name(request), "")
             ):
                 hint = "Go back to the program and ask for access once more."
-                return page(message("Start again", _STALE, hint), 400)
+                return page({"title": "Start again", "text": _STALE, "hint": hint}, 400)
             ask = await self.server.ask(sealed["fields"], request.scope[BASE])
         except OAuthRefusal as refusal:
             return _turned_away(refusal)
@@ -183,7 +156,8 @@ class OAuthFace:
         status: int = 200,
         headers: Mapping[str, str] | None = None,
     ) -> Response:
-        shown = consent(ask.client.name, ask.host, ask.client.id, ask.role, sealed, problem)
+        choices = {role: _CHOICES[role] for role in _CHOICES if role in (ask.role, "reader")}
+        shown = {"program": ask, "sealed": sealed, "problem": problem, "choices": choices}
         return page(shown, status, ask.leads, headers)
 
     async def token(self, request: Request) -> Response:
@@ -276,7 +250,8 @@ def _turned_away(refusal: OAuthRefusal) -> Response:
     trusted."""
     if refusal.location:
         return _redirect(refusal.location)
-    return page(message("This program cannot be let in", f"{refusal}", refusal.hint), 400)
+    title = "This program cannot be let in"
+    return page({"title": title, "text": f"{refusal}", "hint": refusal.hint}, 400)
 
 
 def _redirect(location: str) -> Response:

@@ -18,7 +18,7 @@ from oneiro_vault.core.principal import READ, Caller
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.http.auth.access_tokens import digest, mint
-from oneiro_vault.http.middleware import FORM, LONGEST_HEAD, SMALL
+from oneiro_vault.http.middleware import FORM, SMALL, admitted, typed
 from oneiro_vault.http.network_request import (
     Names,
     RefusedError,
@@ -95,13 +95,7 @@ class PageGate:
         self, scope: Scope, headers: Headers, receive: Receive, caller: Caller | None
     ) -> tuple[Response | None, Receive]:
         """None where the pages answer. Raises RefusedError, OneiroError."""
-        if not self.life.examine():
-            raise RefusedError(503, "leaving", "The server is restarting.", {"Retry-After": "2"})
-        head = sum(len(name) + len(value) for name, value in headers.raw)
-        if head + len(scope["query_string"]) > LONGEST_HEAD:
-            text = f"A head has at most {LONGEST_HEAD} bytes."
-            raise RefusedError(431, "headers_too_large", text, {"Connection": "close"})
-        base, path = self.names.check(scope, headers), scope["path"]
+        base, path = admitted(scope, headers, self.names, self.life), scope["path"]
         if scope["method"] not in READING:
             return await self._post(scope, headers, receive, base)
         if path == "/ui/login":
@@ -128,8 +122,7 @@ class PageGate:
         if scope["path"] == "/ui/leave":
             self._sessions.pop(digest(cookie_of(headers, _cookie(base))), None)
             return RedirectResponse("/ui/login", 303), receive
-        if headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
-            raise RefusedError(415, "unsupported_media_type", f"The body must be {FORM}.")
+        typed(headers, FORM)
         data = await whole(receive, SMALL)
         if scope["path"] == "/ui/session":
             return await self._enter(scope, headers, data, base), receive

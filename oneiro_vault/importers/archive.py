@@ -15,7 +15,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from types import TracebackType
 from typing import IO, Any, BinaryIO, Final, cast
 from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
@@ -47,8 +46,9 @@ class _Entry:
 
 class Archive:
     """`left_out`: name and reason of what is there and is not read; `passed`: bytes that were read
-    so far; `made`: when it was written here. Use it as a context manager: zips in it are unpacked
-    to a temporary folder as long as it is open."""
+    so far; `made`: when it was written here; `above`: the name of the folder that a folder lies in.
+    Use it as a context manager: zips in it are unpacked to a temporary folder as long as it is
+    open."""
 
     def __init__(self, name: str, entries: dict[str, _Entry], rooms: ExitStack) -> None:
         self.name = name
@@ -60,6 +60,7 @@ class Archive:
         self._measured: tuple[frozenset[str], int] = (frozenset(), 0)
         self.passed = 0
         self.made: datetime | None = None
+        self.above = ""
 
     @classmethod
     def at(cls, path: Path) -> Archive:
@@ -74,6 +75,7 @@ class Archive:
         made = cls(path.name or str(path), entries, rooms)
         made.left_out = tuple(left_out)
         made.made = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        made.above = path.parent.name if path.is_dir() else ""
         return made
 
     def names(self) -> Sequence[str]:
@@ -128,10 +130,6 @@ class Archive:
         except InvalidInput:
             return b""
 
-    def size(self, name: str) -> int:
-        """Bytes of one file, unpacked. Raises NotFound."""
-        return self._entry(name).size
-
     def modified(self, name: str) -> datetime | None:
         """When a file was changed last, as far as the archive says so; of a zip without zones, its
         clock counts as UTC, so that every machine reads the same."""
@@ -142,15 +140,6 @@ class Archive:
         """One file, of any size, written to `target`. Raises NotFound, and InvalidInput where a zip
         is damaged."""
         return _copied(lambda: self.open(name), target)
-
-    def local(self, name: str) -> Path:
-        """The file on this disk: itself, or a copy that goes when the archive is closed. Not to be
-        written to. Raises NotFound, and InvalidInput where a zip is damaged."""
-        entry = self._entry(name)
-        if entry.path is not None:
-            return entry.path
-        folder = self._rooms.enter_context(tempfile.TemporaryDirectory(prefix="oneiro-import-"))
-        return _copied(_told(entry, name), Path(folder) / PurePosixPath(name).name)
 
     def close(self) -> None:
         """Take the temporary files away."""
@@ -164,12 +153,7 @@ class Archive:
     def __enter__(self) -> Archive:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

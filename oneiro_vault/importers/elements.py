@@ -18,6 +18,7 @@ from oneiro_vault.importers.records import Skipped
 
 LONGEST: Final = 64 << 20
 """Characters of one element; the longest conversations have a tenth of it."""
+_TOO_LONG: Final = "it has {:,} characters, more than any conversation"
 _CHUNK: Final = 1 << 20
 _BLANK: Final = re.compile(r"[\s\ufeff]*")
 _MARK: Final = re.compile(r'["\[\]{},]')
@@ -32,11 +33,6 @@ class Damaged:
 
     index: int
     why: str
-
-
-@dataclass(frozen=True)
-class Oversized(Damaged):
-    """One element that is longer than anything an export holds."""
 
 
 def elements(
@@ -63,10 +59,6 @@ def elements(
             continue
         yield text.value(index)
         index += 1
-
-
-def _oversized(index: int, size: int) -> Oversized:
-    return Oversized(index, f"it has {size:,} characters, more than any conversation")
 
 
 class _Text:
@@ -127,7 +119,9 @@ class _Text:
                 cut = isinstance(found, int | float) and (not after or after in ".eE")
                 if not cut or self.ended:
                     size, self.at = end - self.at, end
-                    return cast("object", found) if size <= self._most else _oversized(index, size)
+                    if size > self._most:
+                        return Damaged(index, _TOO_LONG.format(size))
+                    return cast("object", found)
             if cut and not self.ended and len(self.buffer) - self.at <= self._most:
                 self.more()
                 continue
@@ -135,7 +129,7 @@ class _Text:
             if not self.peek():
                 raise self.ends(index)
             if size > self._most:
-                return _oversized(index, size)
+                return Damaged(index, _TOO_LONG.format(size))
             return Damaged(index, f"it is broken JSON ({why})")
 
     def _cut(self, error: Exception) -> bool:
@@ -192,10 +186,14 @@ class Place:
 
 
 def rows(
-    archive: Archive, name: str, keys: Collection[str] = ()
+    archive: Archive,
+    name: str,
+    keys: Collection[str] = (),
+    what: str = "a record",
+    lists: bool = False,
 ) -> Iterator[tuple[Place, Row] | Skipped]:
     """The objects of one list of a file; nothing where there is no such list. Raises InvalidInput
-    for a file that is cut, after what came before."""
+    for a file that is cut, after what came before, and (`lists`) where there is no list."""
     with archive.open(name) as stream:
         try:
             for index, one in enumerate(elements(stream, keys=keys)):
@@ -205,8 +203,10 @@ def rows(
                 elif isinstance(one, Damaged):
                     yield Skipped(str(place), one.why)
                 else:
-                    yield Skipped(str(place), "it is no record, but something else")
+                    yield Skipped(str(place), f"it is not {what}")
         except InvalidInput as error:
+            if lists:
+                raise
             if error.kept != UNTOUCHED:  # it is a list, and it was cut
                 raise InvalidInput(f"{name}: {error}", hint=error.hint) from error
 
@@ -218,18 +218,25 @@ def files(archive: Archive) -> list[str]:
 
 class Kind:
     """The rows of an archive that are of one kind; `keys`: of the lists they are in, `what`: what
-    they should be, for a message; `seen`: how many rows there were so far."""
+    they should be, for a message; `seen`: how many rows there were so far; `lists`: each of its
+    files is one."""
 
     def __init__(
-        self, archive: Archive, keys: Collection[str], fits: Callable[[Row], bool], what: str
+        self,
+        archive: Archive,
+        keys: Collection[str],
+        fits: Callable[[Row], bool],
+        what: str,
+        lists: bool = False,
     ) -> None:
-        self._archive, self._keys, self._fits, self._what = archive, keys, fits, what
+        self._archive, self._keys, self._lists = archive, keys, lists
+        self._fits, self._what = fits, what
         self.seen = 0
         self._fitting = 0
 
     def rows(self, name: str) -> Iterator[tuple[Place, Row] | Skipped]:
         """Of one file. Raises InvalidInput for one that is cut, after what came before."""
-        for found in rows(self._archive, name, self._keys):
+        for found in rows(self._archive, name, self._keys, self._what, self._lists):
             self.seen += 1
             if isinstance(found, Skipped):
                 yield found
@@ -243,7 +250,7 @@ class Kind:
         """Raise InvalidInput where there were rows, and none of the kind."""
         if self.seen and not self._fitting:
             raise InvalidInput(
-                f"none of the records in {self._archive.name} is {self._what}",
+                f"none of the {self.seen:,} records in {self._archive.name} is {self._what}",
                 kept=UNTOUCHED,
                 hint="It may be another tool's export, or a later version's: "
                 "`oneiro import --help` names what is read.",

@@ -6,18 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from oneiro_vault.importers.archive import Archive
 
-SPEAKERS: Final = ("user", "assistant", "tool", "quoted")
-"""`quoted`: neither typed nor answered (a pasted file, a web page, injected text)."""
-
 
 @dataclass(frozen=True)
 class Turn:
-    """One thing said. `id`: the export's own, "" when it has none; `at`: with its zone."""
+    """One thing said. `id`: the export's own, "" when it has none; `speaker`: user, assistant, tool
+    or quoted, neither typed nor answered (a pasted file, a web page, injected text); `at`: with its
+    zone."""
 
     id: str
     speaker: str

@@ -35,11 +35,10 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from oneiro_vault.answers import Json
-from oneiro_vault.api import AsyncCalls
+from oneiro_vault.api import AsyncCalls, Progress, quiet
 from oneiro_vault.core.principal import ADMIN, LOCAL, SCOPE, Caller
 
 Ctx: TypeAlias = Context[Any, Any]
-Progress: TypeAlias = Callable[[str, int, int], None]
 Call: TypeAlias = Callable[[str, Mapping[str, Any], Progress], Awaitable[Json]]
 """Runs one operation of the App on another thread; the progress callback may be called from there.
 Raises OneiroError."""
@@ -85,7 +84,7 @@ class Desk:
     @property
     def silent(self) -> AsyncCalls:
         """The operations, without progress."""
-        return AsyncCalls(lambda op, given, _progress: self.call(op, given, nowhere))
+        return AsyncCalls(lambda op, given, _progress: self.call(op, given, quiet))
 
     def now(self) -> str:
         """Local, to the minute."""
@@ -137,10 +136,6 @@ class Reporter:
             except RuntimeError:  # the loop has ended
                 with suppress(RuntimeError):
                     work.close()
-
-
-def nowhere(_stage: str, _done: int, _total: int) -> None:
-    """Progress nobody asked for."""
 
 
 def lowlevel(server: MCPServer[Any]) -> Server[Any]:

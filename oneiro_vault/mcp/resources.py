@@ -31,11 +31,11 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
-from oneiro_vault.api import AsyncCalls
+from oneiro_vault.api import AsyncCalls, quiet
 from oneiro_vault.core.markdown.quoting import PREFACE, quote
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError
 from oneiro_vault.mcp import formatting
-from oneiro_vault.mcp.request_context import Desk, connection_of, lowlevel, nowhere
+from oneiro_vault.mcp.request_context import Desk, connection_of, lowlevel
 from oneiro_vault.mcp.tools.tool import advice
 
 MEMORY: Final = "memory://"
@@ -56,7 +56,7 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
 
     async def call(op: str, params: Mapping[str, Any], _progress: object) -> Any:
         try:
-            return await desk.call(op, params, nowhere)
+            return await desk.call(op, params, quiet)
         except (NotFound, InvalidInput) as error:
             raise ResourceNotFoundError(f"{error}. {advice(error.hint)}") from error
         except OneiroError as error:

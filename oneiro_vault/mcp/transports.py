@@ -3,7 +3,6 @@ bridge."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeAlias
@@ -42,7 +41,6 @@ LONGEST_HEAD: Final = 16 << 10
 _DRAIN: Final = 10.0
 """Seconds that requests under way get after a client has said its last word."""
 _ENDLESS: Final = frozenset({"subscriptions/listen"})
-LOG = logging.getLogger("oneiro.mcp")
 
 
 class Served:

@@ -44,16 +44,16 @@ class Created:
     outer: Path | None = None
 
 
-def template_dir() -> Path:
-    """Inside the package when installed, beside it in a checkout."""
+def packaged(name: str) -> Path:
+    """A folder of ours: inside the package when installed, beside it in a checkout."""
     package = Path(__file__).resolve().parent.parent
-    inside = package / "vault_template"
-    return inside if inside.is_dir() else package.parent / "vault_template"
+    inside = package / name
+    return inside if inside.is_dir() else package.parent / name
 
 
 def template() -> dict[str, bytes]:
     """Template path -> bytes."""
-    folder = template_dir()
+    folder = packaged("vault_template")
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))

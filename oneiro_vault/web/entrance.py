@@ -33,16 +33,11 @@ class Entrance:
     guard: Guard
 
     def routes(self) -> list[BaseRoute]:
-        """All of them can be asked without a session but the last two."""
+        """All of them can be asked without a session but the last."""
         return [
             Route("/ui/login", self.login),
             Route("/ui/session", self.enter, methods=["POST"]),
-            Route("/ui/static/{mark}/{name}", self.static),
-            Route("/ui/theme", self.theme, methods=["POST"]),
             Route("/ui/leave", self.leave, methods=["POST"]),
-            Route("/favicon.ico", self.icon),
-            Route("/", self.home),
-            Route("/ui", self.home),
         ]
 
     async def login(self, request: Request) -> Response:
@@ -74,35 +69,47 @@ class Entrance:
         answer.delete_cookie(self.guard.cookie, path="/")
         return answer
 
-    async def theme(self, request: Request) -> Response:
-        """Light, dark, or as the system has it; back to where the person was."""
-        fields = await request.form()
-        chosen, back = str(fields.get("theme", "")), str(fields.get("back", ""))
-        answer = RedirectResponse(back if back.startswith("/ui/") else "/ui/", 303)
-        if chosen in _THEMES:
-            answer.set_cookie("oneiro-theme", chosen, max_age=31_536_000, samesite="strict")
-        else:
-            answer.delete_cookie("oneiro-theme")
-        return answer
 
-    async def static(self, request: Request) -> Response:
-        """A style sheet, a script, a picture of our own; for ever, as its address has its hash."""
-        name = str(request.path_params["name"])
-        kind = templating.TYPES.get(name.rpartition(".")[2])
-        try:
-            if kind is None or request.url.path != templating.address(name):
-                raise FileNotFoundError(name)
-            body = templating.asset(name)
-        except (OSError, ValueError):
-            return PlainTextResponse("There is no such file.", 404)
-        return Response(body, headers={"Content-Type": kind, "Cache-Control": FOR_EVER})
+async def theme(request: Request) -> Response:
+    """Light, dark, or as the system has it; back to where the person was."""
+    fields = await request.form()
+    chosen, back = str(fields.get("theme", "")), str(fields.get("back", ""))
+    answer = RedirectResponse(back if back.startswith("/ui/") else "/ui/", 303)
+    if chosen in _THEMES:
+        answer.set_cookie("oneiro-theme", chosen, max_age=31_536_000, samesite="strict")
+    else:
+        answer.delete_cookie("oneiro-theme")
+    return answer
 
-    async def icon(self, _request: Request) -> Response:
-        """Browsers ask for it unasked."""
-        return Response(
-            templating.asset("icon.svg"), headers={"Content-Type": templating.TYPES["svg"]}
-        )
 
-    async def home(self, _request: Request) -> Response:
-        """To the first page."""
-        return RedirectResponse("/ui/", 303)
+async def static(request: Request) -> Response:
+    """A style sheet, a script, a picture of our own; for ever, as its address has its hash."""
+    name = str(request.path_params["name"])
+    kind = templating.TYPES.get(name.rpartition(".")[2])
+    try:
+        if kind is None or request.url.path != templating.address(name):
+            raise FileNotFoundError(name)
+        body = templating.asset(name)
+    except (OSError, ValueError):
+        return PlainTextResponse("There is no such file.", 404)
+    return Response(body, headers={"Content-Type": kind, "Cache-Control": FOR_EVER})
+
+
+async def icon(_request: Request) -> Response:
+    """Browsers ask for it unasked."""
+    return Response(templating.asset("icon.svg"), headers={"Content-Type": templating.TYPES["svg"]})
+
+
+async def home(_request: Request) -> Response:
+    """To the first page."""
+    return RedirectResponse("/ui/", 303)
+
+
+ROUTES: Final[list[BaseRoute]] = [
+    Route("/ui/static/{mark}/{name}", static),
+    Route("/ui/theme", theme, methods=["POST"]),
+    Route("/favicon.ico", icon),
+    Route("/", home),
+    Route("/ui", home),
+]
+"""Of everybody, however they came in; all but the theme can be asked without a session."""

@@ -14,13 +14,12 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect, Request, cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -132,11 +131,7 @@ def with_headers(send: Send) -> Send:
 
 def cookie_of(headers: Mapping[str, str], name: str) -> str:
     """The value of a browser's cookie, "" for none."""
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return found.value if found else ""
+    return cookie_parser(headers.get("cookie", "")).get(name, "")
 
 
 def own_page(headers: Mapping[str, str], base: str) -> bool:

@@ -19,14 +19,12 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
+from oneiro_vault.core.markdown.parser import WIKI
 from oneiro_vault.core.text.snippet import Finder
 
 GO: Final = "/ui/go"
 """Where a link to a note leads, by what the note calls it."""
 PICTURE: Final = "/ui/picture"
-_WIKI: Final = re.compile(
-    r"(!?)\[\[([^\[\]\r\n|#^\\]*)(?:#?(\^?[^\[\]\r\n|\\]*))?(?:\\?\|([^\[\]\r\n]*))?\]\]"
-)
 _SHA: Final = re.compile(r"\b([0-9a-f]{64})\.(?:png|jpe?g|webp|gif)\b", re.I)
 _NOTE: Final = re.compile(r"(?!\w+:|/)[^#?]+\.md(?:#.*)?", re.I)
 _WEB: Final = re.compile(r"(?:https?://|mailto:)", re.I)
@@ -74,22 +72,22 @@ def safe(html: str) -> Markup:
     return Markup(_cleaner().clean(html))
 
 
-def words_html(text: str, words: Sequence[str] = (), language: str = "") -> Markup:
+def words_html(text: str, words: Sequence[str] = ()) -> Markup:
     """Plain text on one line, with the words of a question marked in it."""
     line = " ".join(text.split())
     if not words:
         return escape(line)
     found, at = Markup(), 0
-    for start, end in _apart(spot for spot, _ in _finder(tuple(words), language).spots(line)):
+    for start, end in _apart(spot for spot, _ in _finder(tuple(words)).spots(line)):
         found += escape(line[at:start]) + Markup("<mark>{}</mark>").format(line[start:end])
         at = end
     return found + escape(line[at:])
 
 
 @lru_cache(maxsize=16)
-def _finder(words: tuple[str, ...], language: str) -> Finder:
+def _finder(words: tuple[str, ...]) -> Finder:
     """Of one question for all rows of its answer."""
-    return Finder(words, language)
+    return Finder(words)
 
 
 def _apart(spots: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -133,7 +131,7 @@ def _reader() -> MarkdownIt:
 def _wiki(state: StateInline, silent: bool) -> bool:
     if state.src[state.pos] not in "![":
         return False
-    found = _WIKI.match(state.src, state.pos)
+    found = WIKI.match(state.src, state.pos)
     if found is None or not (found[2].strip() or found[3]):
         return False
     if not silent:

@@ -4,7 +4,6 @@ owner's loop and threads, gone with the owner."""
 from __future__ import annotations
 
 import asyncio
-import socket
 from typing import Final
 
 from starlette.applications import Starlette
@@ -14,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from oneiro_vault.app import App
 from oneiro_vault.daemon import protocol
-from oneiro_vault.daemon.asgi import OURS, Pools, QuietServer, http_server, params_of
+from oneiro_vault.daemon.asgi import OURS, Pools, QuietServer, bound, http_server, params_of
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.errors import InvalidInput, OneiroError, OwnerProblem
 from oneiro_vault.web.guard import CODE_SECONDS, Guard, Sessions
@@ -68,7 +67,14 @@ class PageDoor:
                 hint = f"Leave --port out, or `oneiro stop` first. It is at port {self.port}."
                 raise OwnerProblem("the page is open at another port", hint=hint)
             return
-        place = _bound(port)
+        try:
+            place = bound("127.0.0.1", port, 128)
+        except OSError as error:
+            raise OwnerProblem(
+                f"the page cannot be opened at port {port}: {error.strerror}",
+                kept="Nothing was started.",
+                hint="Leave --port out: a free one is found.",
+            ) from error
         self.port = place.getsockname()[1]
         asgi = await asyncio.get_running_loop().run_in_executor(None, self._make)
         self._server = http_server(asgi, GRACE, proxy_headers=False, server_header=False)
@@ -78,22 +84,6 @@ class PageDoor:
         return build(self.app, self.life, self.pools, self.sessions, self.port)
 
 
-def _bound(port: int) -> socket.socket:
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(("127.0.0.1", port))
-        made.listen(128)
-    except OSError as error:
-        made.close()
-        raise OwnerProblem(
-            f"the page cannot be opened at port {port}: {error.strerror}",
-            kept="Nothing was started.",
-            hint="Leave --port out: a free one is found.",
-        ) from error
-    return made
-
-
 def build(app: App, life: Life, pools: Pools, sessions: Sessions, port: int) -> Guard:
     """Every page behind the guard."""
     guard = Guard(Starlette(), sessions, life, port)
@@ -101,19 +91,12 @@ def build(app: App, life: Life, pools: Pools, sessions: Sessions, port: int) -> 
     return guard
 
 
-def shown(
-    app: App, life: Life, pools: Pools, guard: Guard, *, reads_only: bool = False
-) -> Starlette:
-    """Every page; with `reads_only` none that changes anything."""
-    from oneiro_vault.web import pages
-    from oneiro_vault.web.entrance import Entrance
+def shown(app: App, life: Life, pools: Pools, guard: Guard | None = None) -> Starlette:
+    """Every page; without a guard for whoever may only look, and is let in by somebody else."""
+    from oneiro_vault.web import entrance, pages
     from oneiro_vault.web.page import Site
 
-    own = [*Entrance(guard).routes(), Route("/ui/events", pages.Events(app, life).stream)]
-    site = Site(app, pools, app.house.root.name, reads_only)
+    own = [*entrance.ROUTES, Route("/ui/events", pages.Events(app, life).stream)]
+    own += entrance.Entrance(guard).routes() if guard else []
+    site = Site(app, pools, app.house.root.name, guard is None)
     return Starlette(routes=[*own, *pages.routes(site)])
-
-
-def for_readers(app: App, life: Life, pools: Pools) -> Starlette:
-    """The pages for whoever may only look, and is let in by somebody else."""
-    return shown(app, life, pools, Guard(Starlette(), Sessions(), life, 0), reads_only=True)

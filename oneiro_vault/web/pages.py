@@ -41,10 +41,8 @@ READS: Final[dict[str, Handler]] = {
 }
 """Address -> what answers a GET; it changes nothing."""
 WRITES: Final[dict[str, Handler]] = {
-    **wake.WRITES,
     **memory_changes.WRITES,
     **time_pages.WRITES,
-    **graph_page.WRITES,
     **dreams.WRITES,
     **care.WRITES,
 }

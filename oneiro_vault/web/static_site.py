@@ -19,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
+from oneiro_vault import app
+from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.markdown.quoting import without_comments
 from oneiro_vault.core.memory import Memory
@@ -34,8 +36,6 @@ _PICTURE: Final = re.compile(r'<img src="/ui/picture/[^"/]*/([0-9a-f]{64})"')
 _RECENT: Final = 24
 _SAID: Final = 280
 """Characters of a memory that the search looks through, after its title."""
-
-Progress = Callable[[str, int, int], None]
 
 
 class Target(Protocol):
@@ -240,7 +240,6 @@ def _page(kind: str, book: Book, title: str, root: str, **values: object) -> str
 
 MOST: Final = 240
 """Memories in the picture: those with the most links."""
-_STEPS: Final = 120
 _WIDE: Final = 1000
 _HIGH: Final = 720
 _LABELS: Final = 40
@@ -266,7 +265,9 @@ def picture(dots: Mapping[str, Dot], links: Collection[tuple[str, str]]) -> str:
         return ""
     place = {ident: at for at, ident in enumerate(chosen)}
     ends = sorted((place[a], place[b]) for a, b in pairs if a in place and b in place)
-    spots = _placed(len(chosen), ends)
+    found = app.graph_places(len(chosen), np.array(ends))
+    low, high = found.min(0), found.max(0)
+    spots = (found - low) / np.maximum(high - low, 1e-6) * (_WIDE - 160, _HIGH - 80) + (80, 50)
     said = f"{len(chosen):,} memories and {len(ends):,} links between them"
     parts = [
         f'<svg class="graph" viewBox="0 0 {_WIDE} {_HIGH}" role="group" aria-label="{said}">',
@@ -293,26 +294,3 @@ def _dot(dot: Dot, links: int, spot: npt.NDArray[np.float64], named: bool) -> st
         f'<circle class="kind-{kind}" cx="{spot[0]:.0f}" cy="{spot[1]:.0f}" r="{size:.1f}"/>'
         f"{name}</a>"
     )
-
-
-def _placed(number: int, ends: Sequence[tuple[int, int]]) -> npt.NDArray[np.float64]:
-    """Linked ones draw each other near, all push each other away; the same links, the same
-    picture."""
-    turn = np.arange(number) * 2.399963
-    spots = np.stack([np.cos(turn), np.sin(turn)], 1) * np.sqrt(np.arange(number) + 0.5)[:, None]
-    pull = np.zeros((number, number))
-    for a, b in ends:
-        pull[a, b] = pull[b, a] = 1.0
-    near = 1.6
-    for step in range(_STEPS):
-        apart = spots[:, None, :] - spots[None, :, :]
-        far = np.sqrt((apart**2).sum(2)) + 1e-6
-        force = near**2 / far**2 - pull * far / near
-        move = (apart * (force / far)[:, :, None]).sum(1) - 0.02 * spots
-        length = np.sqrt((move**2).sum(1)) + 1e-9
-        heat = 1.2 * (1 - step / _STEPS)
-        spots = spots + move / length[:, None] * np.minimum(length, heat)[:, None]
-    low, high = spots.min(0), spots.max(0)
-    room = np.array([_WIDE - 160, _HIGH - 80])
-    found = (spots - low) / np.maximum(high - low, 1e-6) * room + np.array([80, 50])
-    return np.asarray(found, np.float64)

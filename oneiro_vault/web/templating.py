@@ -25,7 +25,6 @@ from oneiro_vault.web.views import wording
 TYPES: Final[Mapping[str, str]] = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
-    "json": "application/json",
     "svg": "image/svg+xml",
 }
 _LINK: Final = re.compile(r"\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")

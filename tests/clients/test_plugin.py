@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import oneiro_vault
-from oneiro_vault.clients import edit, installing
+from oneiro_vault.clients import edit
+from oneiro_vault.vault.layout import packaged
 from tests.clients import servers
 
 ROOT = Path(__file__).parents[2]
@@ -46,4 +47,4 @@ def test_its_hooks_take_the_chosen_vault_from_the_environment(tmp_path: Path) ->
 
 
 def test_the_skills_are_found_where_they_are_installed() -> None:
-    assert (installing.skills_dir() / "oneiro" / "SKILL.md").is_file()
+    assert (packaged("skills") / "oneiro" / "SKILL.md").is_file()

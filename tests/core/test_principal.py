@@ -12,7 +12,6 @@ from oneiro_vault.core.principal import (
     ORIENT,
     READ,
     ROLES,
-    ROUTES,
     TOOLS,
     WRITE,
     Caller,
@@ -38,7 +37,7 @@ def test_the_users_own_program_may_do_everything_but_is_not_the_user() -> None:
 
 
 def test_every_need_is_a_scope() -> None:
-    for table in (TOOLS, METHODS, ROUTES):
+    for table in (TOOLS, METHODS):
         assert set(table.values()) <= EVERYTHING
     assert {name for name, scope in TOOLS.items() if scope == WRITE} == {
         "remember",

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.core.principal import MEMORIES, ROUTES, TOOLS
+from oneiro_vault.core.principal import MEMORIES, TOOLS
 from oneiro_vault.core.principal import ROLES as MAY
+from oneiro_vault.http.middleware import RULES
 from tests.box import eventually, patient
 from tests.http.remote import ROLES, Remote, request, result
 
@@ -359,7 +360,7 @@ def test_every_cell_of_role_and_route_writes_only_where_it_may(
         else body
     )
     answer = remote.send(method, path, role, **({"json": sent} if method == "POST" else {}))
-    needed = ROUTES["/api"] if path.startswith("/api/") else ROUTES[path]
+    needed = RULES["/api" if path.startswith("/api/") else path].scope
     assert answer.status_code == (200 if needed in MAY[role] else 403), answer.text
     assert (remote.head != before) is (path == "/capture" and answer.status_code == 200)
 

@@ -11,7 +11,7 @@ import pytest
 from starlette.datastructures import Headers
 from starlette.types import Message
 
-from oneiro_vault.core.principal import ORIENT, READ, TOOLS, WRITE
+from oneiro_vault.core.principal import ORIENT, READ, ROLES, TOOLS, WRITE
 from oneiro_vault.http import middleware, network_request
 from oneiro_vault.http.middleware import KEPT, Answer
 from oneiro_vault.http.network_request import Names, RefusedError
@@ -193,7 +193,7 @@ def test_every_tool_of_the_server_is_known_with_the_same_right() -> None:
         return {}
 
     desk = Desk(call)
-    for tool in [*tools(desk), *(tool for made in SETS.values() for tool in made(desk))]:
+    for tool in [*tools(desk), *(tool for made in SETS.values() for tool in made(desk).tools())]:
         assert read({"method": "tools/call", "params": {"name": tool.name}})[0][1] == TOOLS.get(
             tool.name, WRITE
         )
@@ -270,3 +270,7 @@ def test_which_paths_change_something() -> None:
         "/capture",
         "/api/remember",
     ]
+
+
+def test_every_need_of_a_path_is_a_scope() -> None:
+    assert {rule.scope for rule in middleware.RULES.values()} <= ROLES["admin"] | {""}

@@ -40,8 +40,7 @@ def test_a_folder_a_zip_a_wrapped_zip_and_a_file_read_alike(tmp_path: Path) -> N
         assert names(path) == ["a.json", "sub/b.json"]
         with Archive.at(path) as archive:
             assert archive.read("sub/b.json") == b"[2]"
-            assert archive.size("a.json") == 3
-            assert archive.local("a.json").read_bytes() == b"[1]"
+            assert archive.above == (tmp_path.name if path.is_dir() else "")
     assert names(tmp_path / "plain" / "a.json") == ["a.json"]
 
 
@@ -174,7 +173,6 @@ def test_temporary_files_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     inner = zipped(tmp_path / "inner.zip", {"x.json": "[]"}).read_bytes()
     path = zipped(tmp_path / "outer.zip", {"in.zip": inner, "y.txt": ""})
     with Archive.at(path) as archive:
-        assert archive.local("y.txt").is_file()
         assert io.BytesIO(archive.read("in.zip/x.json")).read() == b"[]"
         assert any((tmp_path / "t").iterdir())
     assert not any((tmp_path / "t").iterdir())

@@ -10,7 +10,7 @@ import pytest
 
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.chats import chatgpt
-from oneiro_vault.importers.chats.dialogue import Node, on_screen
+from oneiro_vault.importers.chats.dialogue import NEWEST, Node, on_screen
 from oneiro_vault.importers.records import Conversation, Record
 from tests.importers.exports import (
     BEGAN,
@@ -65,7 +65,7 @@ def test_a_lost_leaf_is_the_newest_one_and_said_so(tmp_path: Path, leaf: object)
     edges += [("e1", "c-root", message("e1", "user", "New.", BEGAN + 300))]
     one = only(tmp_path, chat("c", [], mapping=tree(edges), current_node=leaf))
     assert said(one) == [("user", "New.")]
-    assert one.remark == chatgpt.REMARK
+    assert one.remark == NEWEST
 
 
 def test_slim_nodes_without_children(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server import MCPServer
 from mcp_types import CallToolResult
 
+from oneiro_vault.api import Progress
 from oneiro_vault.app import App
 from oneiro_vault.core.principal import MEMORIES
-from oneiro_vault.mcp.request_context import Progress
 from oneiro_vault.mcp.server import build
 from tests.box import Box, patient
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from oneiro_vault.api import Progress
 from oneiro_vault.core.markdown.quoting import PREFACE
 from oneiro_vault.core.memory import make_id
-from oneiro_vault.mcp.request_context import Desk, Progress
+from oneiro_vault.mcp.request_context import Desk
 from oneiro_vault.mcp.server import build
 from tests.box import Box
 from tests.mcp.conformance.fixtures import PNG

@@ -14,7 +14,7 @@ import pytest
 from oneiro_vault.errors import DiskProblem, InvalidInput, RepositoryBusy
 from oneiro_vault.settings.definitions import SETTINGS, load
 from oneiro_vault.vault import layout
-from oneiro_vault.vault.layout import create, create_here, template, template_dir
+from oneiro_vault.vault.layout import create, create_here, packaged, template
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import SPEC_MARK
 from tests.vault.support import git, make, note, put, reopen, sound
@@ -257,9 +257,9 @@ def test_the_template_is_found_beside_and_inside_the_package(
     package = tmp_path / "oneiro_vault"
     (package / "vault").mkdir(parents=True)
     monkeypatch.setattr(layout, "__file__", str(package / "vault/layout.py"))
-    assert template_dir() == tmp_path / "vault_template"
+    assert packaged("vault_template") == tmp_path / "vault_template"
     (package / "vault_template").mkdir()
-    assert template_dir() == package / "vault_template"
+    assert packaged("vault_template") == package / "vault_template"
 
 
 def test_the_template_says_what_the_code_does(tmp_path: Path) -> None:

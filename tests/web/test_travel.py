@@ -54,17 +54,13 @@ def test_a_page_of_the_past_says_so(box: Box, person: Visitor) -> None:
     assert "As it was on" not in person.get("/ui/timeline").text
 
 
-@pytest.mark.slow
-def test_nothing_is_changed_in_the_past(other: Box) -> None:
-    from tests.web.kit import visitor
-
-    ident = other.remember("The lamp is green.")["id"]
-    person = visitor(other)
+def test_nothing_is_changed_in_the_past(box: Box, person: Visitor) -> None:
+    ident = box.remember("The lamp is green.")["id"]
     today = TODAY.isoformat()
     refused = person.post(f"/ui/fading/{ident}/forget?at={today}")
     assert refused.status == 400
     assert "Nothing was changed" in refused.text
-    assert other.json("list")["total"] == 1
+    assert box.json("list")["total"] == 1
 
 
 def test_a_day_that_is_none(person: Visitor) -> None:

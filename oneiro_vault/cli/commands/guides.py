@@ -10,7 +10,6 @@ from importlib.resources.abc import Traversable
 
 import click
 
-import oneiro_vault
 from oneiro_vault import answers
 from oneiro_vault.cli import terminal
 from oneiro_vault.cli.context import Face
@@ -43,7 +42,7 @@ def _topics(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> li
 def help_(face: Face, topic: str | None, man: bool) -> Output:
     """Show the guide to a TOPIC, or the list of topics."""
     if man:
-        text = manual()
+        text = (_FOLDER / "reference" / "oneiro.1").read_text("utf-8")
         return Output(text.rstrip("\n"), {"schema": 1, "text": text})
     guides = _guides()
     if topic is None:
@@ -127,62 +126,3 @@ def _asked(face: Face, found: Sequence[str]) -> bool:
         "A machine's own settings can say it too: ~/.config/oneiro/config.toml or the environment.",
     )
     return click.confirm("Put this in force on this machine?", default=False, err=True)
-
-
-_BLURB = (
-    "oneiro keeps what a person and the models they talk to should remember as Markdown notes in a "
-    "git repository. Models reach it over the Model Context Protocol and hooks (see `setup`), a "
-    "person by the commands below, an editor, Obsidian or git itself."
-)
-
-
-def manual() -> str:
-    """The manual page oneiro(1): every command with its options, from the commands themselves."""
-    from oneiro_vault.cli.group import EPILOG, GROUPS, oneiro, tree
-
-    commands = tree().commands
-    context = click.Context(oneiro, info_name="oneiro")
-    page = [
-        f'.TH ONEIRO 1 "" "oneiro-vault {oneiro_vault.__version__}" "User Commands"',
-        ".SH NAME",
-        f"oneiro \\- {_roff(str(oneiro.help))}",
-        ".SH SYNOPSIS",
-        r".B oneiro",
-        "[OPTIONS] COMMAND [ARGS]...",
-        ".SH DESCRIPTION",
-        _roff(_BLURB),
-        ".SH OPTIONS",
-        *_options(oneiro, context),
-    ]
-    for heading, names in GROUPS.items():
-        page.append(f".SH {_roff(heading.upper())}")
-        for name in names:
-            page += _section(commands[name], name)
-    page.append(".SH NOTES")
-    for part in EPILOG.split("\n\n"):
-        page += [".PP", _roff(part)] if part.strip() else []
-    guides = ", ".join(f"`oneiro help {name}`" for name in _guides())
-    page += [".SH SEE ALSO", _roff(f"git(1); the guides: {guides}")]
-    return "\n".join(page) + "\n"
-
-
-def _section(found: click.Command, name: str) -> list[str]:
-    context = click.Context(found, info_name=f"oneiro {name}")
-    usage = " ".join(found.get_usage(context).removeprefix("Usage: ").split())
-    told = [_roff(part) for part in str(found.help).split("\n\n")]
-    text = [part for one in told for part in (".PP", one)]
-    return [f".SS {_roff(usage)}", *text, *_options(found, context)]
-
-
-def _options(found: click.Command, context: click.Context) -> list[str]:
-    shown = (one for one in found.params if not getattr(one, "hidden", False))
-    records = (record for one in shown if (record := one.get_help_record(context)))
-    rows = ((".TP", f"\\fB{_roff(names)}\\fR", _roff(what)) for names, what in records if what)
-    return [part for row in rows for part in row]
-
-
-def _roff(text: str) -> str:
-    """A text on one line in which roff sees no command of its own."""
-    text = " ".join(text.replace("\b", "").split()).replace("\\", r"\e").replace("-", r"\-")
-    text = "".join(c if c.isascii() else rf"\[u{ord(c):04X}]" for c in text)
-    return rf"\&{text}" if text.startswith((".", "'")) else text

@@ -275,13 +275,9 @@ def _thinned(points: Sequence[answers.Point], width: int) -> list[answers.Point]
 def _picture(points: Sequence[answers.Point], style: Style) -> list[str]:
     past = sum(1 for point in points if not point["ahead"])
     rows = []
-    for row in range(ROWS - 1, -1, -1):
-        cells = [
-            charts.EIGHTHS[max(0, min(8, round((point["strength"] * ROWS - row) * 8)))]
-            for point in points
-        ]
-        label = f"{(row + 1) / ROWS:>4.0%}  " if row in (ROWS - 1, ROWS // 2 - 1) else " " * _MARGIN
-        curve = style("".join(cells[:past]), "green") + style("".join(cells[past:]), "dim")
+    for at, row in enumerate(charts.columns([point["strength"] for point in points], 1, ROWS)):
+        label = f"{1 - at / ROWS:>4.0%}  " if at in (0, ROWS // 2) else " " * _MARGIN
+        curve = style(row[:past], "green") + style(row[past:], "dim")
         rows.append((style(label, "dim") + curve).rstrip())
     return rows
 

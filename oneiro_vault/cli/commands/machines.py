@@ -18,6 +18,7 @@ from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import Command, command, global_options
 from oneiro_vault.cli.output import Output, line
 from oneiro_vault.cli.terminal import Waiting
+from oneiro_vault.core.principal import KEY_ROLES
 from oneiro_vault.errors import InvalidInput, few, shown
 
 if TYPE_CHECKING:
@@ -133,7 +134,6 @@ def clone_(face: Face, url: str, path: str) -> Output:
 
 # -- keys
 
-ROLES: Final = ("reader", "writer", "hook", "admin")
 _SPANS: Final = {"h": 3600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
 
 
@@ -157,7 +157,7 @@ def _access(face: Face) -> Access:
 @keys_.command("add", cls=Command)
 @click.option(
     "--role",
-    type=click.Choice(ROLES),
+    type=click.Choice(KEY_ROLES),
     required=True,
     help="reader, writer, hook (orientation and captures) or admin.",
 )

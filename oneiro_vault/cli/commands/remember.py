@@ -6,7 +6,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import re
 import select
 import stat
 import tempfile
@@ -21,7 +20,7 @@ import click
 from oneiro_vault import answers
 from oneiro_vault.answers import Json
 from oneiro_vault.cli import terminal
-from oneiro_vault.cli.context import Face, decode, words
+from oneiro_vault.cli.context import NOT_TEXT, Face, decode, words
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, as_json, line
 from oneiro_vault.errors import InvalidInput, shown
@@ -157,9 +156,7 @@ BATCH: Final = 64
 """Lines that are waiting are stored together, up to this many in one commit."""
 SHOWN: Final = 50
 """Refused lines that are shown; all of them are in the JSON output."""
-DEEPEST: Final = 24
 Numbered = tuple[int, bytes, Json]
-_NUL_OR_HALF: Final = re.compile("[\0\ud800-\udfff]")
 
 
 def from_lines(
@@ -354,12 +351,14 @@ def _object(data: bytes) -> Json:
 
 def _refuse_odd(value: object) -> None:
     """What is JSON and can be in no note."""
+    from oneiro_vault.core.frontmatter.yaml_block import DEEPEST  # YAML takes a while to load
+
     todo: list[tuple[object, int]] = [(value, 0)]
     while todo:
         one, depth = todo.pop()
         if depth > DEEPEST:
             raise InvalidInput(f"it is nested more than {DEEPEST} levels deep")
-        if isinstance(one, str) and (odd := _NUL_OR_HALF.search(one)):
+        if isinstance(one, str) and (odd := NOT_TEXT.search(one)):
             half = "it is not valid Unicode: it holds half of a surrogate pair"
             what = "it holds a NUL character" if odd[0] == "\0" else half
             raise InvalidInput(what, hint="Take it out.")

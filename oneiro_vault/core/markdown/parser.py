@@ -65,7 +65,7 @@ _BREAK: Final = re.compile(r"\r\n|\n|\r")
 _BLANK: Final = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)")
 _TICKS: Final = re.compile(r"`+")
 _COMMENT: Final = re.compile(r"%%.*?%%", re.S)
-_WIKI: Final = re.compile(
+WIKI: Final = re.compile(
     r"(!?)\[\[([^\[\]\r\n|#^\\]*)(?:#?(\^?[^\[\]\r\n|\\]*))?(?:\\?\|([^\[\]\r\n]*))?\]\]"
 )
 _LINK: Final = re.compile(
@@ -244,7 +244,7 @@ def _links(body: str, code: tuple[tuple[int, int], ...]) -> Iterator[Link]:
 
 
 def _found(body: str) -> Iterator[tuple[int, int, str, str, str, bool]]:
-    for wiki in _WIKI.finditer(body):
+    for wiki in WIKI.finditer(body):
         if wiki[2].strip() or wiki[3]:
             yield (
                 wiki.start(),
@@ -269,7 +269,7 @@ def _relation(body: str, line: int, start: int, end: int) -> str:
     if name in RELATIONS:
         return name
     stop = _BREAK.search(body, end)
-    rest = _WIKI.sub("", body[end : stop.start() if stop else len(body)])
+    rest = WIKI.sub("", body[end : stop.start() if stop else len(body)])
     return found[1] if _NAME.match(found[1]) and _ALONE.match(rest) else "mentions"
 
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypedDict
 
+from oneiro_vault.core.principal import KEY_ROLES
 from oneiro_vault.errors import InvalidInput, NotFound, OAuthRefusal, shown
 from oneiro_vault.http.auth.json_store import Store
 
@@ -100,7 +101,6 @@ class Seal:
 
 PREFIX: Final = "onk"
 """Every key begins with it, so that secret scanners can know one."""
-KEY_ROLES: Final = ("reader", "writer", "hook", "admin")
 MOST_KEYS: Final = 500
 LONGEST_NAME: Final = 80
 _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"

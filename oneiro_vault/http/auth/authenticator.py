@@ -234,6 +234,7 @@ KNOCKS: Final = {
 }
 """What strangers may do: so often from one address, so often from everywhere, in so many
 seconds."""
+REFRESH_SECONDS: Final = 30 * 86_400.0
 _ACTORS: Final = {"hook": "capture"}
 """What a caller's writes are signed with; everybody else speaks for a model. Nobody who comes over
 a network is the user."""
@@ -247,10 +248,8 @@ class Rules:
     reads: float = 600
     writes: float = 120
     access_seconds: float = 3600.0
-    refresh_seconds: float = 30 * 86_400.0
     redirects: frozenset[str] = frozenset()
     documents: bool = True
-    audit_bytes: int = 1_000_000
 
 
 @dataclass
@@ -271,9 +270,9 @@ class Access:
         self.keys = Keys(self._store("keys"), self.clock)
         self.login = Login(self._store("login"))
         self.grants = Grants(
-            self._store("grants"), rules.access_seconds, rules.refresh_seconds, self.clock
+            self._store("grants"), rules.access_seconds, REFRESH_SECONDS, self.clock
         )
-        self.audit = Audit(self.folder / "audit.jsonl", rules.audit_bytes, self.clock)
+        self.audit = Audit(self.folder / "audit.jsonl", clock=self.clock)
         self.oauth = Authorization(clients, documents, self.grants)
         self._reads, self._writes = Buckets(rules.reads, 60), Buckets(rules.writes, 60)
         self._knocks = {

@@ -25,7 +25,6 @@ _CONTEXT: Final = "user_editable_context"
 _MEMORY: Final = "model_editable_context"
 _MANIFEST: Final = "export_manifest.json"
 _MOST: Final = 8 << 20
-REMARK: Final = "which branch was on screen is not said, so the newest one was taken"
 
 
 def recognises(archive: Archive) -> bool:
@@ -142,7 +141,7 @@ class _Reader:
             ident = digest("chatgpt", first.id or first.text)
         forked = not known and dialogue.branched(nodes) and len(path) < len(nodes)
         at, updated = dialogue.moments(record, "create_time", "update_time")
-        remark = REMARK if forked else ""
+        remark = dialogue.NEWEST if forked else ""
         yield dialogue.conversation(where, ident, title, turns, at, updated, remark=remark)
 
     def _notes(self, message: Object, record: Object) -> Iterator[Note]:

@@ -15,8 +15,8 @@ from typing import Any, Final
 from oneiro_vault.answers import Json
 from oneiro_vault.core.time.date_ranges import since_epoch
 from oneiro_vault.errors import InvalidInput
-from oneiro_vault.importers.archive import UNTOUCHED, Archive
-from oneiro_vault.importers.elements import Damaged, elements
+from oneiro_vault.importers.archive import Archive
+from oneiro_vault.importers.elements import Damaged, Kind, elements
 from oneiro_vault.importers.records import Conversation, Record, Skipped, Turn
 
 _LOOKED_AT: Final = 40
@@ -62,25 +62,11 @@ def objects(
     """(where, record) of every record in these files that the reader `knows`, and what is broken.
     Raises InvalidInput for a file that is cut, after what came before, and for files in which
     nothing is `what` they should hold."""
-    seen = known = 0
+    kind = Kind(archive, _LISTS, knows, what, lists=True)
     for name in names:
-        with archive.open(name) as stream:
-            for number, one in enumerate(elements(stream, keys=_LISTS)):
-                seen += 1
-                where = f"{name}, record {number + 1}"
-                if isinstance(one, Damaged):
-                    yield Skipped(where, one.why)
-                elif isinstance(one, dict) and knows(one):
-                    known += 1
-                    yield where, one
-                else:
-                    yield Skipped(where, f"it is not {what}")
-    if seen and not known:
-        raise InvalidInput(
-            f"none of the {seen:,} records in {archive.name} is {what}",
-            kept=UNTOUCHED,
-            hint="The service may have changed its format, or this is another one's export.",
-        )
+        for found in kind.rows(name):
+            yield found if isinstance(found, Skipped) else (str(found[0]), found[1])
+    kind.refuse_none()
 
 
 def written(value: object) -> str:

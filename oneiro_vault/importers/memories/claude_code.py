@@ -115,7 +115,7 @@ def _read(archive: Archive) -> Iterator[Record]:
 def _notes(archive: Archive, projects: Mapping[str, str]) -> Iterator[Record]:
     given = Given("claude-code")
     for name, folder in _memories(archive).items():
-        place = _place(archive, name, folder)
+        place = _place(archive, folder)
         inside = name.rpartition("memory/")[2] if folder != ".." else name
         written = written_note.read(archive, name)
         if isinstance(written, Skipped):
@@ -127,16 +127,12 @@ def _notes(archive: Archive, projects: Mapping[str, str]) -> Iterator[Record]:
             yield from faulty(written)
 
 
-def _place(archive: Archive, name: str, folder: str) -> str:
+def _place(archive: Archive, folder: str) -> str:
     """What the folder of a project is called, however far above it the archive begins."""
     if folder not in ("", ".."):
         return folder.rpartition("/")[2]
     here = archive.name.removesuffix(".zip")
-    if folder == "":
-        return here
-    path = archive.local(name)
-    above = path.parents[name.count("/")]
-    return above.parent.name if above.name == archive.name else here
+    return (archive.above or here) if folder else here
 
 
 def _only_points(body: str) -> bool:

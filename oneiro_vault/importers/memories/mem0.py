@@ -7,6 +7,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, BinaryIO, Final, cast
 
 from oneiro_vault.capture import transcripts
@@ -77,21 +78,13 @@ class _Names:
 
 
 def _by_id(archive: Archive, name: str, key: str) -> dict[str, str]:
-    found = elements.rows(archive, name, (key,)) if b'"export_meta"' in _ends(archive, name) else ()
-    rows = (one[1] for one in found if not isinstance(one, Skipped))
-    return {line(row.get("id")): line(row.get("name")) for row in rows}
-
-
-def _ends(archive: Archive, name: str) -> bytes:
-    """The last bytes of a file, where a backup says what it is."""
-    size = archive.size(name)
-    with archive.open(name) as stream:
-        position = 0
-        while position < size - 4096 and (
-            data := stream.read(min(1 << 20, size - 4096 - position))
-        ):
-            position += len(data)
-        return stream.read()
+    found: dict[str, str] = {}
+    if archive.head(name).lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{"):
+        with suppress(InvalidInput):  # a file that is cut: told when its memories are read
+            for one in elements.rows(archive, name, (key,)):
+                if not isinstance(one, Skipped):
+                    found[line(one[1].get("id"))] = line(one[1].get("name"))
+    return found
 
 
 def _lines(archive: Archive) -> Iterator[tuple[Place, Row] | Skipped]:

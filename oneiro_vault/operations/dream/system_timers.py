@@ -18,7 +18,6 @@ from typing import Final
 from oneiro_vault import answers
 from oneiro_vault.errors import InvalidInput, OneiroError
 
-KINDS: Final = ("systemd", "launchd", "cron")
 _KEPT: Final = "Nothing was installed."
 
 

@@ -201,4 +201,3 @@ def _row(found: Mapping[str, Any], at: int) -> Mapping[str, Any]:
 
 
 READS: Final[dict[str, Handler]] = {"/ui/graph": graph, "/ui/graph/data": data}
-WRITES: Final[dict[str, Handler]] = {}

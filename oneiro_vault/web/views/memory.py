@@ -253,7 +253,6 @@ READS: Final[dict[str, Handler]] = {
     "/ui/memory/{id}/history": history,
     "/ui/picture/{id}/{sha}": picture,
 }
-WRITES: Final[dict[str, Handler]] = {}
 
 
 WIDTH: Final = 280

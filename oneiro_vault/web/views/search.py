@@ -117,4 +117,3 @@ async def go(page: Page) -> Response:
 
 
 READS: Final[dict[str, Handler]] = {"/ui/search": search, "/ui/go": go}
-WRITES: Final[dict[str, Handler]] = {}

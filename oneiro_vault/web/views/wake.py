@@ -64,4 +64,3 @@ def _segments(found: Any) -> Sequence[Mapping[str, Any]]:
 
 
 READS: Final[dict[str, Handler]] = {"/ui/": wake, "/ui/wake/prompt": prompted}
-WRITES: Final[dict[str, Handler]] = {}

@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 
 import oneiro_vault
-from oneiro_vault.cli.commands import guides
-from oneiro_vault.cli.group import COMMANDS
 from oneiro_vault.settings.definitions import SETTINGS
 from tests.box import ENTRY, Box, until_closed
 
@@ -59,21 +57,8 @@ def test_a_guide_is_paged_at_a_terminal(fresh: Box) -> None:
     assert b"oneiro clone" in said
 
 
-def test_the_manual_page_has_every_command_and_no_text_is_taken_for_a_request(box: Box) -> None:
-    page = box.ok("help", "--man")
-    assert page == guides.manual()
-    for name in COMMANDS:
-        assert f"\n.SS oneiro {name.replace('-', chr(92) + '-')}" in page
-    requests = {line.split()[0] for line in page.splitlines() if line[:1] in (".", "'")}
-    assert requests == {".TH", ".SH", ".SS", ".PP", ".TP", ".B"}
-    assert guides._roff(".so /etc/passwd\n'x \\b") == r"\&.so /etc/passwd 'x \eb"
-
-
-@pytest.mark.skipif(not shutil.which("groff"), reason="groff is not installed here")
-def test_the_manual_page_is_roff_without_a_warning() -> None:
-    command = ["groff", "-man", "-Tutf8", "-ww", "-z"]
-    done = subprocess.run(command, input=guides.manual().encode(), capture_output=True)
-    assert (done.returncode, done.stderr) == (0, b"")
+def test_the_manual_page_is_printed_as_it_is_packaged(box: Box) -> None:
+    assert box.ok("help", "--man") == (HELP / "reference" / "oneiro.1").read_text("utf-8")
 
 
 SCRIPTS = {

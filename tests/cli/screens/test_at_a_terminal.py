@@ -81,7 +81,8 @@ def test_without_a_terminal_it_is_said_and_a_question_is_still_needed(fresh: Box
 
 def test_no_command_loads_the_library_of_screens_before_it_shows_one() -> None:
     code = (
-        "import sys; from oneiro_vault.cli.main import cli; "
+        "import sys; from oneiro_vault.cli.group import COMMANDS, oneiro; "
+        "[oneiro.get_command(None, name) for name in COMMANDS]; "
         "print([name for name in sys.modules if name.startswith(('textual', "
         "'oneiro_vault.cli.screens'))])"
     )

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from oneiro_vault.core.principal import KEY_ROLES
 from oneiro_vault.errors import InvalidInput, NotFound, OAuthRefusal
 from oneiro_vault.http.auth.access_tokens import (
     CODE_SECONDS,
-    KEY_ROLES,
     MOST_GRANTS,
     MOST_KEYS,
     SHORT,

@@ -168,7 +168,7 @@ def test_a_broken_line_of_it_stops_no_other_and_no_line_fills_the_memory(tmp_pat
 
 def test_what_is_no_memory_is_an_error_never_nothing(tmp_path: Path) -> None:
     path = written(tmp_path / "x.json", [{"summary": "own schema"}, 7])
-    with pytest.raises(InvalidInput, match="none of the records"):
+    with pytest.raises(InvalidInput, match="none of the 2 records"):
         records(path, FORMAT)
     assert records(written(tmp_path / "y.json", []), FORMAT) == []
 

@@ -94,7 +94,7 @@ def test_broken_rows_stop_no_other_and_none_known_is_an_error(tmp_path: Path) ->
     rows = [RAW, 7, {"summary": 7, "level": 0}, {"summary": "", "level": 0}, {"x": 1}]
     found = records(dumped(tmp_path / "d.json", rows), FORMAT)
     assert len([one for one in found if isinstance(one, Skipped)]) == 4
-    with pytest.raises(InvalidInput, match="none of the records"):
+    with pytest.raises(InvalidInput, match="none of the 1 records"):
         records(dumped(tmp_path / "e.json", [{"x": 1}]), FORMAT)
 
 

@@ -13,8 +13,8 @@ import uvicorn
 from mcp.server import MCPServer
 from starlette.types import ASGIApp
 
+from oneiro_vault.api import Progress
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.mcp.request_context import Progress
 from oneiro_vault.mcp.server import build
 from oneiro_vault.settings.definitions import Settings
 from tests.mcp.conformance import fixtures

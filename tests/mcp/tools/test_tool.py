@@ -13,9 +13,10 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
 from mcp_types import INVALID_PARAMS
 
+from oneiro_vault.api import Progress
 from oneiro_vault.core.principal import ROLES, SCOPE, TOOLS, Caller
 from oneiro_vault.errors import IndexProblem, NotFound
-from oneiro_vault.mcp.request_context import Desk, Progress
+from oneiro_vault.mcp.request_context import Desk
 from oneiro_vault.mcp.server import build, tools
 from oneiro_vault.mcp.tools.tool import compact
 from oneiro_vault.mcp.transports import Served

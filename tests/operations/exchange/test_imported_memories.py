@@ -310,7 +310,7 @@ def test_half_a_title_is_no_title(call: Call, root: Path, tmp_path: Path) -> Non
 def test_a_file_of_another_kind_says_what_it_is_not(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text('[{"a": 1}]')
-    with pytest.raises(InvalidInput, match="none of the records"):
+    with pytest.raises(InvalidInput, match="none of the 1 records"):
         call("import_", path=str(path), format="mem0-json")
 
 

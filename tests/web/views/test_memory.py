@@ -289,11 +289,10 @@ def test_a_long_note_is_edited_and_no_form_is_a_fault(box: Box, person: Visitor)
 
 
 @pytest.mark.slow
-def test_a_heavy_note_keeps_nobody_waiting(other: Box) -> None:
-    person = visitor(other)
-    path = other.vault / "heavy.md"
+def test_a_heavy_note_keeps_nobody_waiting(box: Box, person: Visitor) -> None:
+    path = box.vault / "heavy.md"
     path.write_text("---\nid: abcdabcdabcd\n---\n" + "word **b** [x](y) <b>\n" * 8000)
-    other.ok("list")
+    box.ok("list")
     ended = threading.Event()
 
     def look() -> None:

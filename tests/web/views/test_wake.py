@@ -7,12 +7,11 @@ import json
 import pytest
 
 from tests.box import Box
-from tests.web.kit import Visitor, visitor
+from tests.web.kit import Visitor
 
 
-@pytest.mark.slow
-def test_an_empty_vault_says_what_to_do(other: Box) -> None:
-    text = visitor(other).get("/ui/").text
+def test_an_empty_vault_says_what_to_do(person: Visitor) -> None:
+    text = person.get("/ui/").text
     assert "A new session is told nothing yet" in text
     assert "oneiro remember" in text
 
