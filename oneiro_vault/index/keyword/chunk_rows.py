@@ -31,6 +31,7 @@ from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.taxonomy import STATED
 from oneiro_vault.core.text.query import segment
 from oneiro_vault.index.keyword import database, fts, note_rows
+from oneiro_vault.index.keyword.database import Asking, question
 
 _NOTES: Final = 1_000
 _SESSIONS: Final = 100
@@ -221,27 +222,31 @@ def contexts(ordered: Sequence[Turn], span: int) -> Iterator[str]:
         )
 
 
-def session_scores(
-    db: sqlite3.Connection, expression: str, keys: Collection[int] | None
-) -> dict[int, float]:
-    """BM25 of the whole session of each note that has one: 0 if it does not match. `keys` None =
-    all notes."""
-    found = fts.scores(db, "whole", expression, None)
-    query = (
-        "SELECT n.key, s.key FROM notes n JOIN sessions s ON s.session = n.session WHERE "
-        "n.session != ''"
-    )
-    values: tuple[str, ...] = ()
-    if keys is not None:
-        query += " AND n.key IN (SELECT value FROM json_each(?))"
-        values = (json.dumps(list(keys)),)
-    return {key: found.get(session, 0.0) for key, session in db.execute(query, values)}
+class Sessions(Asking):
+    """The questions about sessions."""
 
+    @question
+    def session_scores(
+        self, db: sqlite3.Connection, expression: str, keys: Collection[int] | None = None
+    ) -> dict[int, float]:
+        """BM25 of the whole session of each note that has one: 0 if it does not match. `keys` None
+        = all notes."""
+        found = fts.scores(db, "whole", expression, None)
+        query = (
+            "SELECT n.key, s.key FROM notes n JOIN sessions s ON s.session = n.session WHERE "
+            "n.session != ''"
+        )
+        values: tuple[str, ...] = ()
+        if keys is not None:
+            query += " AND n.key IN (SELECT value FROM json_each(?))"
+            values = (json.dumps(list(keys)),)
+        return {key: found.get(session, 0.0) for key, session in db.execute(query, values)}
 
-def previous(db: sqlite3.Connection, keys: Collection[int]) -> dict[int, int]:
-    """The note just before each of these in its session."""
-    query = "SELECT note, before FROM places WHERE note IN (SELECT value FROM json_each(?))"
-    return dict(db.execute(query, (json.dumps(list(keys)),)))
+    @question
+    def previous(self, db: sqlite3.Connection, keys: Collection[int]) -> dict[int, int]:
+        """The note just before each of these in its session."""
+        query = "SELECT note, before FROM places WHERE note IN (SELECT value FROM json_each(?))"
+        return dict(db.execute(query, (json.dumps(list(keys)),)))
 
 
 def _settle_sessions(db: sqlite3.Connection) -> int:
