@@ -355,9 +355,9 @@ much of the time."""
 CONTEXT_TEXT_SPAN = 2
 """The same for keywords, where nothing is cut: 1 is .4 points of nDCG@10 worse, 3 is equal."""
 
-_TOKENS_PER_WORD = 2
-"""An upper estimate for prose with its punctuation, so that 120 words and a title stay inside 256
-tokens."""
+_WINDOW = 240
+"""Tokens of a piece: 120 words by an upper estimate for prose with its punctuation, so that
+they and a title stay inside 256."""
 _FEW = 8
 """Tokens below which a section has no chunk of its own."""
 _TITLE = 80
@@ -418,13 +418,12 @@ def chunk(
     when: str = "",
     sections: Sequence[tuple[int, int, str]],
     items: Sequence[tuple[int, int]],
-    words: int = 120,
 ) -> list[Chunk]:
     """A note of one window as a whole; a longer one in windows, so that every character is in a
     piece that fits, and before them, as `note`, what stands for the whole: the first window, or the
     beginning where that is short. `sections` (start, end, heading) and `items` (start, end) are the
     parser's."""
-    ruler = _Ruler(_read(body, " "), words * _TOKENS_PER_WORD)
+    ruler = _Ruler(_read(body, " "), _WINDOW)
     head = _heads(body, title, when)
     if ruler.fits(0, len(body)):
         return [Chunk("note", 0, len(body), _join(head[0], _read(body)[:_LONGEST_CHUNK]))]

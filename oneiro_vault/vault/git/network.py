@@ -8,7 +8,6 @@ even when somebody fetched by hand; what it replaced is kept under `refs/oneiro/
 from __future__ import annotations
 
 import json
-import logging
 import re
 import shlex
 from dataclasses import asdict, dataclass, replace
@@ -21,7 +20,6 @@ from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.write import disk
 from oneiro_vault.vault.write.recovery import Recovery
 
-log = logging.getLogger("oneiro.sync")
 PUSH_PATIENCE: Final = 3
 """A remote may think this many times longer after a push (its hooks run)."""
 _TRIES: Final = 3

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -281,13 +281,10 @@ class Repo:
         with _readable():
             return str(self._repo[commit].message)
 
-    def whole(self, commit: str, paths: Iterable[str] = ()) -> bool:
-        """Can a commit, its folders and the given files be read?"""
+    def whole(self, commit: str) -> bool:
+        """Can a commit and its folder be read?"""
         try:
-            tree = self._repo[commit].tree
-            for path in paths:
-                if path in tree:
-                    _ = self.data(str(tree[path].id))
+            _ = self._repo[commit].tree
             return True
         except (KeyError, ValueError, pygit2.GitError, OSError, GitProblem):
             return False
