@@ -230,7 +230,7 @@ class Sync:
 
     def _from_base(self, ours: str, theirs: str) -> tuple[Differences, Differences]:
         bases = self._remote.bases(ours, theirs)
-        if not bases and self._remote.is_shallow():
+        if not bases and self._vault.repo.shallow:
             self._remote.deepen()
             bases = self._remote.bases(ours, theirs)
         if not bases and not self._confirmed:

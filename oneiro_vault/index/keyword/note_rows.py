@@ -22,7 +22,7 @@ from zlib import crc32
 
 from oneiro_vault.core.frontmatter.salvage import BROKEN, salvage
 from oneiro_vault.core.markdown import parser
-from oneiro_vault.core.memory import ENTITY, Memory, fingerprint, parse
+from oneiro_vault.core.memory import ALPHABET, ENTITY, Memory, fingerprint, parse
 from oneiro_vault.core.text.language import detect
 from oneiro_vault.core.text.query import fold, segment, speaker_of, spellings
 from oneiro_vault.core.tree_diff import Past, Screen, blob_id
@@ -63,7 +63,6 @@ _MONTHS: Final = (
 ).split()
 _BY_MONTH: Final = re.compile(r"(?:episodic|semantic)/\d{4}/\d\d/")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 Born: TypeAlias = Callable[[str], str]
@@ -95,7 +94,7 @@ def handle_of(path: str) -> str:
     number = int.from_bytes(
         blake2b(path.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "big"
     )
-    return "".join(_ALPHABET[number >> shift & 31] for shift in range(0, 60, 5))
+    return "".join(ALPHABET[number >> shift & 31] for shift in range(0, 60, 5))
 
 
 def read(

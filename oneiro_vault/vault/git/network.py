@@ -155,10 +155,6 @@ class Remote:
         status, out, _ = self._repo.commands.attempt("merge-base", "--all", one, other)
         return sorted(out.decode().split()) if status == 0 else []
 
-    def is_shallow(self) -> bool:
-        """Is the beginning of our history not here?"""
-        return (self._repo.common_dir / "shallow").exists()
-
     def deepen(self) -> None:
         """Fetch the beginning of the history. Raises Unreachable or GitProblem."""
         status, _, err = self._talk(

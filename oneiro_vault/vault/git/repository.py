@@ -60,6 +60,11 @@ class Repo:
         self.activity = Activity(self.git_dir, self.tip)
         self.renew()
 
+    @property
+    def shallow(self) -> bool:
+        """Does this clone lack the beginning of its history?"""
+        return (self.common_dir / "shallow").exists()
+
     def renew(self) -> None:
         """Look at the disk afresh, since packs were replaced. Called with the write lock."""
         again = pygit2.Repository(str(self.root), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
