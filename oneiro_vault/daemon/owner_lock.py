@@ -16,6 +16,7 @@ from filelock import FileLock, Timeout
 
 from oneiro_vault.daemon import protocol
 from oneiro_vault.errors import DiskProblem, GitProblem, LockTimeout
+from oneiro_vault.settings import locations
 
 
 class OwnerLock:
@@ -91,12 +92,8 @@ class OwnerLock:
 
     def publish(self, record: Mapping[str, Any]) -> None:
         """Tell clients how to reach this owner, in one atomic step."""
-        draft = self.record.with_suffix(".new")
-        draft.unlink(missing_ok=True)
-        born = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # it may hold a token
-        with os.fdopen(born, "wb") as file:
-            file.write(json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogateescape"))
-        draft.replace(self.record)
+        text = json.dumps(record, ensure_ascii=False)  # it may hold a token
+        locations.put(self.record, text.encode("utf-8", "surrogateescape"), mode=0o600)
 
     def release(self) -> None:
         """Withdraw the record and let the next one in."""

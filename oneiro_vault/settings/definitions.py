@@ -454,9 +454,7 @@ def keep_agreed(vault: Path, agreed: Mapping[str, Value]) -> None:
         return
     file = agreed_file(vault)
     file.parent.mkdir(exist_ok=True)
-    temp = file.with_name(f"agreed.{os.getpid()}.new")
-    temp.write_text(json.dumps(dict(agreed), indent=1) + "\n", encoding="utf-8")
-    temp.replace(file)
+    locations.put(file, json.dumps(dict(agreed), indent=1).encode() + b"\n")
 
 
 def _toml(value: Any) -> str:

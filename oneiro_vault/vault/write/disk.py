@@ -17,6 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from oneiro_vault.errors import DiskProblem
+from oneiro_vault.settings import locations
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,9 +75,7 @@ def note(what: str, place: Path, text: str) -> None:
     """Write a small file of our own, seen whole or not at all; it may be lost with the power.
     Raises DiskProblem."""
     with guarded(what):
-        temp = place.with_name(f"{place.name}.{os.urandom(4).hex()}.new")
-        temp.write_text(text, encoding="utf-8")
-        temp.replace(place)
+        locations.put(place, text.encode())
 
 
 def sync(paths: Iterable[str]) -> None:

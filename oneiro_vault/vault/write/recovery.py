@@ -17,6 +17,7 @@ from typing import Final
 
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem, RepositoryBusy
+from oneiro_vault.settings import locations
 from oneiro_vault.vault.git import activity
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Entry, Locked
@@ -386,9 +387,5 @@ def mend_head(root: Path) -> bool:
         return False
     if head.exists():
         journal.set_aside(head, "a HEAD without content")
-    temp = git_dir / f"HEAD.{os.urandom(3).hex()}"
-    disk.write_new(str(temp), f"ref: {seen[0].ref}\n".encode())
-    disk.sync([str(temp)])
-    os.replace(temp, head)
-    disk.sync([str(git_dir)])
+    locations.put(head, f"ref: {seen[0].ref}\n".encode(), durable=True)
     return True
