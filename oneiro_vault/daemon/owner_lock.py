@@ -16,7 +16,6 @@ from filelock import FileLock, Timeout
 
 from oneiro_vault.daemon import protocol
 from oneiro_vault.errors import DiskProblem, GitProblem, LockTimeout
-from oneiro_vault.settings import locations
 
 
 class OwnerLock:
@@ -92,8 +91,12 @@ class OwnerLock:
 
     def publish(self, record: Mapping[str, Any]) -> None:
         """Tell clients how to reach this owner, in one atomic step."""
-        text = json.dumps(record, ensure_ascii=False)  # it may hold a token
-        locations.put(self.record, text.encode("utf-8", "surrogateescape"), mode=0o600)
+        draft = self.record.with_suffix(".new")
+        draft.unlink(missing_ok=True)
+        born = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # it may hold a token
+        with os.fdopen(born, "wb") as file:
+            file.write(json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogateescape"))
+        draft.replace(self.record)
 
     def release(self) -> None:
         """Withdraw the record and let the next one in."""

@@ -454,7 +454,9 @@ def keep_agreed(vault: Path, agreed: Mapping[str, Value]) -> None:
         return
     file = agreed_file(vault)
     file.parent.mkdir(exist_ok=True)
-    locations.put(file, json.dumps(dict(agreed), indent=1).encode() + b"\n")
+    temp = file.with_name(f"agreed.{os.getpid()}.new")
+    temp.write_text(json.dumps(dict(agreed), indent=1) + "\n", encoding="utf-8")
+    temp.replace(file)
 
 
 def _toml(value: Any) -> str:

@@ -1,8 +1,8 @@
-"""Where a vault is, where it and this machine keep their things, and how a small one is put there.
-Plain strings and `os` only: this is on the fast path of every command."""
+"""Where a vault is, and where it and this machine keep their things. Plain strings and `os` only:
+this is on the fast path of every command."""
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
-# ruff: noqa: PTH105, PTH108, PTH111, PTH112, PTH113, PTH117, PTH118, PTH120, PTH123
+# ruff: noqa: PTH111, PTH112, PTH113, PTH117, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -149,27 +149,3 @@ def stopped(pid: int) -> bool:
             return file.read().rpartition(")")[2].split()[0] in "Tt"
     except (OSError, IndexError):
         return False
-
-
-def put(
-    place: str | os.PathLike[str], data: bytes, *, mode: int = 0o666, durable: bool = False
-) -> None:
-    """Write a small file, seen whole or not at all; it may be lost with the power unless `durable`.
-    Raises OSError, and leaves nothing behind."""
-    temp = f"{os.fspath(place)}.{os.urandom(4).hex()}.new"
-    with open(temp, "xb", opener=lambda path, flags: os.open(path, flags, mode)) as file:
-        try:
-            file.write(data)
-            file.flush()
-            if durable:
-                os.fsync(file.fileno())
-            os.replace(temp, place)
-        except OSError:
-            os.unlink(temp)
-            raise
-    if durable:
-        folder = os.open(os.path.dirname(place), os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

@@ -5,7 +5,7 @@ Events wait in `<git dir>/oneiro/pending.jsonl` and ride along in the next commi
 file is renamed before it is folded, and the journal's intent names its digest.
 """
 # pathlib is left out here: append-only descriptors.
-# ruff: noqa: PTH104, PTH116
+# ruff: noqa: PTH104, PTH105, PTH116
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from oneiro_vault.answers import Json
 from oneiro_vault.core.memory import ALPHABET
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem
-from oneiro_vault.settings import locations
 from oneiro_vault.vault.worktree.files import digest, stamp
 from oneiro_vault.vault.write import disk
 
@@ -169,11 +168,13 @@ class Ledger:
     def _named(self) -> str:
         host = re.sub(r"[^a-z0-9]+", "-", socket.gethostname().lower()).strip("-")[:24] or "device"
         name = f"{host}-{''.join(secrets.choice(ALPHABET) for _ in range(4))}"
+        temp = self._folder / f"device.{secrets.token_hex(4)}"
         self._folder.mkdir(exist_ok=True)
-        locations.put(
-            self._folder / "device",
+        disk.write_new(
+            str(temp),
             json.dumps({"device": name, "root": str(self._root), "machine": _machine()}).encode(),
         )
+        os.replace(temp, self._folder / "device")
         return name
 
     def file(self, when: float) -> str:

@@ -107,23 +107,3 @@ def test_a_folder_for_many_indexes_has_one_for_each_vault(
     one, other = (locations.index_dir(vault, configured) for vault in ("/v", "/w"))
     assert one != other
     assert os.path.dirname(one) == os.path.dirname(other) == "/elsewhere/index"
-
-
-@pytest.mark.parametrize("durable", [False, True])
-def test_what_is_put_is_there_whole_or_not_at_all(
-    tmp_path: Path, durable: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = tmp_path / "lease.json"
-    locations.put(place, b"one", mode=0o600, durable=durable)
-    assert (place.read_bytes(), place.stat().st_mode & 0o777) == (b"one", 0o600)
-    locations.put(str(place), b"two", durable=durable)
-    assert place.read_bytes() == b"two"
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(OSError, match="space"):
-        locations.put(place, b"three", durable=durable)
-    assert [path.name for path in tmp_path.iterdir()] == ["lease.json"]
-    assert place.read_bytes() == b"two"

@@ -30,7 +30,6 @@ import numpy as np
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index.base import Vectors, VectorStore
 from oneiro_vault.index.embed import frames
-from oneiro_vault.settings import locations
 
 if TYPE_CHECKING:
     from chromadb.config import Settings
@@ -420,7 +419,9 @@ def label(place: Path, model: str) -> str:
 
 def write_pointer(place: Path, pointer: Pointer) -> None:
     """Put it there whole, or leave the old one."""
-    locations.put(place / POINTER, json.dumps(asdict(pointer)).encode())
+    temp = place / f"{POINTER}.tmp"
+    temp.write_text(json.dumps(asdict(pointer)), encoding="utf-8")
+    temp.replace(place / POINTER)
 
 
 def forget_pointer(place: Path) -> None:

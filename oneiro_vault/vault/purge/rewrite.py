@@ -18,7 +18,6 @@ from typing import Any, Final
 from oneiro_vault.answers import Json
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, RepositoryBusy, few, shown
-from oneiro_vault.settings import locations
 from oneiro_vault.vault.git import objects
 from oneiro_vault.vault.git.activity import PURGING
 from oneiro_vault.vault.git.repository import Repo
@@ -252,7 +251,9 @@ def clean_private(vault: Parts, trace: Trace) -> int:
             continue
         count += 1
         if path.suffix in (".json", ".jsonl") and vault.journal.aside not in path.parents:
-            locations.put(path, trace.text.cleaned(data))
+            temp = path.with_name(path.name + ".new")
+            temp.write_bytes(trace.text.cleaned(data))
+            temp.replace(path)
         elif path.name != "journal":
             path.unlink()
     return count
@@ -286,7 +287,12 @@ def begin(vault: Parts, trace: Trace, about: Mapping[str, Any]) -> None:
 
 
 def _write(path: Path, plan: Mapping[str, Any]) -> None:
-    locations.put(path, json.dumps(plan).encode("utf-8", "surrogatepass"), mode=0o600, durable=True)
+    temp = path.with_suffix(".new")
+    temp.unlink(missing_ok=True)
+    disk.write_new(str(temp), json.dumps(plan).encode("utf-8", "surrogatepass"), 0o600)
+    disk.sync([str(temp)])
+    temp.replace(path)
+    disk.sync([str(path.parent)])
 
 
 def _remote_tips(vault: Parts) -> Iterator[tuple[str, str]]:

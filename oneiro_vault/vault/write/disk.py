@@ -17,7 +17,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from oneiro_vault.errors import DiskProblem
-from oneiro_vault.settings import locations
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +74,9 @@ def note(what: str, place: Path, text: str) -> None:
     """Write a small file of our own, seen whole or not at all; it may be lost with the power.
     Raises DiskProblem."""
     with guarded(what):
-        locations.put(place, text.encode())
+        temp = place.with_name(f"{place.name}.{os.urandom(4).hex()}.new")
+        temp.write_text(text, encoding="utf-8")
+        temp.replace(place)
 
 
 def sync(paths: Iterable[str]) -> None:

@@ -4,6 +4,8 @@ in `<git dir>/oneiro/`.
 An intent is durable before the branch moves, so whatever lags behind afterwards (a note, an index
 entry) is known to be ours and not a person's edit. It goes away when nothing lags any more.
 """
+# pathlib is left out here: append-only descriptors.
+# ruff: noqa: PTH105
 
 from __future__ import annotations
 
@@ -16,7 +18,6 @@ from pathlib import Path
 from typing import Final
 
 from oneiro_vault.answers import Json
-from oneiro_vault.settings import locations
 from oneiro_vault.vault.git import activity
 from oneiro_vault.vault.git.staging_area import Entry
 from oneiro_vault.vault.write import disk
@@ -161,8 +162,12 @@ class Journal:
         if not intents:
             return self.clear()
         if intents != self.intents:
-            lines = b"".join(_encoded(vars(intent)) for intent in intents)
-            locations.put(self._file, lines, durable=True)
+            temp = self.folder / "journal.new"
+            temp.unlink(missing_ok=True)
+            disk.write_new(str(temp), b"".join(_encoded(vars(intent)) for intent in intents))
+            disk.sync([str(temp)])
+            os.replace(temp, self._file)
+            disk.sync([str(self.folder)])
         self.intents, self._stamp = list(intents), _stamp(self._file)
         return None
 
@@ -210,7 +215,11 @@ class Journal:
 
     def _compact(self) -> None:
         lines = self._tip.read_bytes().splitlines(keepends=True)[-_KEPT_LINES:]
-        locations.put(self._tip, b"".join(lines), durable=True)
+        temp = self.folder / "tip.new"
+        temp.unlink(missing_ok=True)
+        disk.write_new(str(temp), b"".join(lines))
+        disk.sync([str(temp)])
+        os.replace(temp, self._tip)
 
     def restart(self) -> None:
         """Forget everything: the history it speaks of was purged."""

@@ -17,7 +17,6 @@ from typing import Final
 
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem, RepositoryBusy
-from oneiro_vault.settings import locations
 from oneiro_vault.vault.git import activity
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Entry, Locked
@@ -387,5 +386,9 @@ def mend_head(root: Path) -> bool:
         return False
     if head.exists():
         journal.set_aside(head, "a HEAD without content")
-    locations.put(head, f"ref: {seen[0].ref}\n".encode(), durable=True)
+    temp = git_dir / f"HEAD.{os.urandom(3).hex()}"
+    disk.write_new(str(temp), f"ref: {seen[0].ref}\n".encode())
+    disk.sync([str(temp)])
+    os.replace(temp, head)
+    disk.sync([str(git_dir)])
     return True
