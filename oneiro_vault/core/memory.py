@@ -43,8 +43,9 @@ FOLDERS: Final = {
 }  # fmt: skip
 """Where machines file a type; a person may move any note anywhere."""
 
-_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
-_ID: Final = re.compile(rf"[{_ALPHABET}]{{12}}")
+ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+"""Of ids, handles and the names of devices."""
+_ID: Final = re.compile(rf"[{ALPHABET}]{{12}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +335,7 @@ def _stem(path: str) -> str:
 
 def make_id(entropy: int) -> str:
     """The id of 60 random bits (higher bits are ignored)."""
-    return "".join(_ALPHABET[entropy >> shift & 31] for shift in range(55, -1, -5))
+    return "".join(ALPHABET[entropy >> shift & 31] for shift in range(55, -1, -5))
 
 
 def id_of(*words: str) -> str:

@@ -157,9 +157,10 @@ def _jpeg(data: bytes) -> tuple[int, int]:
     return 0, 0
 
 
-def segments(data: bytes, at: int = 2) -> Iterator[tuple[int, int, int]]:
+def segments(data: bytes) -> Iterator[tuple[int, int, int]]:
     """(marker, start, end) of a JPEG's segments; the last is the start of a scan (0xDA), or where
     it stops making sense."""
+    at = 2
     while at + 4 <= len(data) and data[at] == 0xFF:
         marker = data[at + 1]
         if marker == 0xFF:  # fill

@@ -102,15 +102,6 @@ def held(path: str) -> bool:
     return False
 
 
-def stopped(pid: int) -> bool:
-    """Is the process suspended (SIGSTOP, a debugger)? False where the system does not tell."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] in "Tt"
-    except (OSError, IndexError):
-        return False
-
-
 class Line:
     """One connection for one request. `waiting` is called ten times a second while nothing
     comes."""
@@ -244,7 +235,7 @@ class Line:
                 quiet += _STEP
                 if self._waiting is not None:
                     self._waiting()
-                if quiet >= SILENCE or (quiet >= self._first and stopped(self._pid)):
+                if quiet >= SILENCE or (quiet >= self._first and locations.stopped(self._pid)):
                     self._fail(f"no answer for {quiet:.0f} seconds", SilentError)
                 continue
             except OSError as error:

@@ -127,7 +127,7 @@ def _look(root: Path, waiting: Waiting | None = None) -> tuple[dict[str, str], s
     owner = client.owner_of(str(root))
     if not owner:
         return {}, ""
-    first = 0.3 if client.stopped(int(owner.get("pid") or 0)) else client.FIRST
+    first = 0.3 if locations.stopped(int(owner.get("pid") or 0)) else client.FIRST
     slow = None if waiting is None else lambda _=None: waiting("the owner is slow to answer")
     try:
         answer = client.status(owner, first, slow)
@@ -155,7 +155,7 @@ def _slow(root: Path, doing: str, limit: float) -> OwnerProblem:
 def silent(owner: dict[str, str], cause: object) -> OwnerProblem:
     """The error for an owner that holds the vault and says nothing."""
     pid = int(owner.get("pid") or 0)
-    how = "is suspended" if client.stopped(pid) else "does not answer"
+    how = "is suspended" if locations.stopped(pid) else "does not answer"
     return OwnerProblem(
         f"the owner of this vault (process {pid}) {how}: {cause}",
         kept=_KEPT,

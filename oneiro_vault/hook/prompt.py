@@ -10,6 +10,7 @@ from oneiro_vault.capture.conversation_state import Session
 from oneiro_vault.capture.privacy import redact
 from oneiro_vault.core.markdown.orientation import LIMIT, units
 from oneiro_vault.daemon import client
+from oneiro_vault.settings import locations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _ask(place: Place, params: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the owner answers; {} when there is none, and then one is on its way."""
     owner = client.owner_of(place.root)
     try:
-        if not owner or client.stopped(int(owner.get("pid") or 0)):
+        if not owner or locations.stopped(int(owner.get("pid") or 0)):
             raise client.UnreachedError
         line = client.Line(owner)
         line.send("POST", "/api/inject", json.dumps(params).encode())

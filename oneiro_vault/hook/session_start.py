@@ -241,10 +241,11 @@ def _alive(root: str) -> bool:
 
 def _announce(root: str) -> None:
     from oneiro_vault.daemon import client
+    from oneiro_vault.settings import locations
 
     owner = client.owner_of(root)
     try:
-        if not client.stopped(int(owner.get("pid") or 0)):
+        if not locations.stopped(int(owner.get("pid") or 0)):
             client.Line(owner, _BRIEF).tell("/api/inject", b'{"prompt": ""}')
     except client.UnreachedError:
         return

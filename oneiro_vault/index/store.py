@@ -14,7 +14,6 @@ import secrets
 import sqlite3
 import sys
 import threading
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path, PurePosixPath
@@ -375,14 +374,9 @@ class Index(Answers):
             Problem("duplicate-id", f"the id {name} is in several notes: {paths}")
             for name, paths in shared.items()
         ]
-        held = dict(read("SELECT path, blob FROM notes"))
-        folded: dict[str, str] = {}
-        for path in sorted(held):
-            other = folded.setdefault(unicodedata.normalize("NFC", path).casefold(), path)
-            if other != path:
-                text = f"{path} and {other} are one file on a disk that ignores case"
-                found.append(Problem("case-twins", text, path, "warning"))
-        return found + (_differences(held, tree, listed) if tree is not None else [])
+        if tree is None:
+            return found
+        return found + _differences(dict(read("SELECT path, blob FROM notes")), tree, listed)
 
     def canaries(self) -> bool:
         """Does the vector store find what it holds, and are all files still there? If not, the next

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
@@ -53,17 +53,9 @@ _PUSH: Final = 1.0
 _CENTRE: Final = 0.02
 
 
-def never() -> bool:
-    """Nobody wants it to stop."""
-    return False
-
-
-def places(
-    count: int, edges: Pairs, known: Points | None = None, stop: Callable[[], bool] = never
-) -> Points:
+def places(count: int, edges: Pairs, known: Points | None = None) -> Points:
     """A place for each of `count` nodes. `known`: where they were, NaN for new ones, which begin at
-    the mean of their neighbours; then all move only a little. `stop` ends it early: places are
-    worse then, and there."""
+    the mean of their neighbours; then all move only a little."""
     if not count:
         return np.zeros((0, 2))
     links = _simple(edges)
@@ -83,7 +75,7 @@ def places(
         here = members[part]
         local[here] = np.arange(len(here))
         inner = local[links[by_part[part]]]
-        at = _part(len(here), inner, start[here], stop)
+        at = _part(len(here), inner, start[here])
         if fresh:
             at = at - at.mean(axis=0)
             packed.append((here, at, float(np.hypot(*at.T).max())))
@@ -122,7 +114,7 @@ def _members(labels: npt.NDArray[np.int64], count: int) -> list[npt.NDArray[np.i
     return np.split(order, np.cumsum(np.bincount(labels, minlength=count))[:-1])
 
 
-def _part(count: int, links: Pairs, start: Points, stop: Callable[[], bool]) -> Points:
+def _part(count: int, links: Pairs, start: Points) -> Points:
     """The places within one connected part."""
     if count == 2 and np.isnan(start).any():
         return np.array([[-0.5, 0.0], [0.5, 0.0]])
@@ -135,7 +127,7 @@ def _part(count: int, links: Pairs, start: Points, stop: Callable[[], bool]) -> 
         )
     else:
         at, steps, heat = _filled(start, links), REFINE, 0.01
-    return _settle(at, links, degree, steps, heat, stop)
+    return _settle(at, links, degree, steps, heat)
 
 
 def _sunflower(rank: npt.NDArray[np.int64]) -> Points:
@@ -164,15 +156,12 @@ def _filled(start: Points, links: Pairs) -> Points:
 
 
 def _settle(
-    at: Points, links: Pairs, degree: npt.NDArray[np.float64], steps: int, heat: float,
-    stop: Callable[[], bool],
-) -> Points:  # fmt: skip
+    at: Points, links: Pairs, degree: npt.NDArray[np.float64], steps: int, heat: float
+) -> Points:
     """Let the forces move all nodes, ever less: by at most `heat` of the width at first."""
     mass = 1 + np.sqrt(degree)
     weight = _PULL / np.sqrt(np.minimum(degree[links[:, 0]], degree[links[:, 1]]))
     for step in range(steps):
-        if stop():
-            break
         force = _PUSH * mass[:, None] * _push(at, mass)
         span = at[links[:, 1]] - at[links[:, 0]]
         pull = span * weight[:, None]

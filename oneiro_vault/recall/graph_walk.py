@@ -16,7 +16,7 @@ from oneiro_vault.core.markdown.taxonomy import CATEGORY, inverse
 from oneiro_vault.core.memory import ENTITY, named
 from oneiro_vault.core.text.query import spellings
 from oneiro_vault.index.keyword.edge_rows import ABOUT, UNTYPED, Bearer, Stated, StatedBy
-from oneiro_vault.index.keyword.queries import Answers, Bearers
+from oneiro_vault.index.keyword.queries import Answers
 
 Ref: TypeAlias = int | str
 _ID: Final = re.compile(r"[0-9a-hjkmnp-tv-z]{12}")
@@ -156,7 +156,7 @@ class Graph:
             and (not relations or tie.relation in relations)
         }
 
-    def bearers(self, names: Collection[str]) -> Bearers:
+    def bearers(self, names: Collection[str]) -> dict[str, list[Bearer]]:
         """Folded name -> the notes that go by it."""
         return self._index.bearers(names, self._speaking)
 

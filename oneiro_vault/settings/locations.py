@@ -140,3 +140,12 @@ def runtime_dir() -> str:
     if short and os.path.isdir(base):
         return os.path.join(base, "oneiro")
     return f"/tmp/oneiro-{os.getuid()}"
+
+
+def stopped(pid: int) -> bool:
+    """Is the process suspended (SIGSTOP, a debugger)? False where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] in "Tt"
+    except (OSError, IndexError):
+        return False

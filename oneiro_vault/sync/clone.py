@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from oneiro_vault.api import Progress
 from oneiro_vault.core.tree_diff import Stat
 from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, Unreachable
-from oneiro_vault.sync.engine import Progress, Sync
+from oneiro_vault.sync.engine import Sync
 from oneiro_vault.vault import layout
 from oneiro_vault.vault.git import network
 from oneiro_vault.vault.git.merge_driver import register_driver

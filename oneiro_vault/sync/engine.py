@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from oneiro_vault.api import Progress
 from oneiro_vault.core.memory import circles_broken, epoch
 from oneiro_vault.errors import Brake, LockTimeout, StaleMemory, few, shown
 from oneiro_vault.sync import remote_lease
@@ -38,7 +39,6 @@ SHARE: Final = 0.2
 """Beyond that, up to this share of all notes."""
 _KEPT: Final = "Nothing was changed here or there."
 _YES: Final = "If that is meant: oneiro sync --yes."
-Progress = Callable[[str, int, int], None]
 TRIES: Final = 8
 _PAUSE: Final = 0.05
 _NAMED: Final = 50
@@ -230,7 +230,7 @@ class Sync:
 
     def _from_base(self, ours: str, theirs: str) -> tuple[Differences, Differences]:
         bases = self._remote.bases(ours, theirs)
-        if not bases and self._remote.is_shallow():
+        if not bases and self._vault.repo.shallow:
             self._remote.deepen()
             bases = self._remote.bases(ours, theirs)
         if not bases and not self._confirmed:

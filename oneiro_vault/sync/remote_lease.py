@@ -121,15 +121,11 @@ class LeaseRef:
 
     def look(self) -> Seen:
         """Ask the remote, and remember the answer. Raises Unreachable or GitProblem."""
-        known, commit = self.known(), self.remote.peek(REF, f"{_SEEN}/{self.remote.name}")
+        known, commit = remembered(self.vault), self.remote.peek(REF, f"{_SEEN}/{self.remote.name}")
         if commit == known.commit:
             return known
         record = parse(self.vault.repo.message(commit)) if commit else None
         return self._note(commit, record, max(known.fence, record.fence if record else 0))
-
-    def known(self) -> Seen:
-        """What was seen last, without asking anybody."""
-        return remembered(self.vault)
 
     def standing(self, seen: Seen) -> float:
         """Seconds, under our eyes. After a restart of the machine: at least as long as it runs."""

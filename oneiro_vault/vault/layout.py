@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from oneiro_vault.api import Progress
 from oneiro_vault.core.tree_diff import Refused
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.vault.git import repository
@@ -20,7 +21,6 @@ from oneiro_vault.vault.secrets.secret_scan import OFF, Secrets
 from oneiro_vault.vault.vault import RESERVE, Vault
 from oneiro_vault.vault.worktree.files import Files
 from oneiro_vault.vault.write import disk
-from oneiro_vault.vault.write.writer import Progress
 
 MARK: Final = "oneiro.toml"
 """The file that makes a folder a vault."""

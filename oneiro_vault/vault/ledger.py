@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiro_vault.answers import Json
+from oneiro_vault.core.memory import ALPHABET
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem
 from oneiro_vault.vault.worktree.files import digest, stamp
@@ -34,7 +35,6 @@ Event = Json
 UNDONE: Final = "undo"
 """Why of a tombstone: what brought the memory was taken back, and may bring it again."""
 FOLDER: Final = "ledger"
-_LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def moment(when: float) -> str:
@@ -167,7 +167,7 @@ class Ledger:
 
     def _named(self) -> str:
         host = re.sub(r"[^a-z0-9]+", "-", socket.gethostname().lower()).strip("-")[:24] or "device"
-        name = f"{host}-{''.join(secrets.choice(_LETTERS) for _ in range(4))}"
+        name = f"{host}-{''.join(secrets.choice(ALPHABET) for _ in range(4))}"
         temp = self._folder / f"device.{secrets.token_hex(4)}"
         self._folder.mkdir(exist_ok=True)
         disk.write_new(

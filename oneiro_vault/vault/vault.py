@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from oneiro_vault.api import Progress
 from oneiro_vault.core.memory import named
 from oneiro_vault.errors import (
     Brake,
@@ -35,7 +36,6 @@ from oneiro_vault.vault.write.journal import owed
 from oneiro_vault.vault.write.writer import (
     Order,
     Planner,
-    Progress,
     Refusals,
     machine,
     validate,

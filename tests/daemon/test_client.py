@@ -160,7 +160,7 @@ def test_a_suspended_owner_is_given_up_after_the_first_wait(peer: Peer, suspende
     done.set()
     assert 0.3 < time.monotonic() - started < patient(2)
     assert len(waits) >= 3
-    assert client.stopped(suspended)
+    assert locations.stopped(suspended)
 
 
 def test_a_slow_owner_is_waited_for(peer: Peer) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.daemon.client import stopped
 from oneiro_vault.settings import locations
+from oneiro_vault.settings.locations import stopped
 from tests.box import Box, eventually
 from tests.conftest import sealed
 from tests.hook.conftest import Talk

@@ -105,13 +105,6 @@ def test_parts_are_numbered_by_their_first_nodes() -> None:
     assert set(components(500, path).tolist()) == {0}
 
 
-def test_it_can_be_stopped() -> None:
-    began = time.perf_counter()
-    at = places(4_000, random_graph(4_000, 12_000), stop=lambda: True)
-    assert np.isfinite(at).all()
-    assert time.perf_counter() - began < 2
-
-
 @pytest.mark.slow
 def test_five_thousand_nodes_take_seconds() -> None:
     edges = random_graph(5_000, 20_000)

@@ -100,7 +100,7 @@ def test_one_at_a_time_and_given_back(two: tuple[Machine, Machine]) -> None:
             other.take()
         assert f"{HELD * PATIENCE:.0f} s" in error.value.hint
         assert (far(one).device, far(one).fence, far(one).over) == (one.ref.device, 1, False)
-        seen = shown(other.ref, other.ref.known())
+        seen = shown(other.ref, remembered(other.vault))
         assert seen is not None
         assert (seen["device"], seen["here"], seen["held"]) == (one.ref.device, False, True)
     assert far(one).over
@@ -183,7 +183,7 @@ def test_a_restart_of_the_machine_that_watches(two: tuple[Machine, Machine]) -> 
         with pytest.raises(Elsewhere):
             other.take()
         other.up = HELD * PATIENCE - 1
-        other.ref._note(other.ref.known().commit, other.ref.known().record, 1)
+        other.ref._note(remembered(other.vault).commit, remembered(other.vault).record, 1)
         other.up = 3.0
         with pytest.raises(Elsewhere):
             other.take()

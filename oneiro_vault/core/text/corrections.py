@@ -18,6 +18,7 @@ from oneiro_vault.core.text import claims
 from oneiro_vault.core.text.language import detect
 from oneiro_vault.core.text.numbers import days
 from oneiro_vault.core.text.polarity import ordered, stems
+from oneiro_vault.core.time.date_ranges import NAMED
 
 _END: Final = r"(?=$|[,;:.!?()–—](?!\d)| (?:but|because|since|so|and|aber|sondern|weil|denn|und)\b)"
 _WITHIN: Final = r"(?:[^,;:.!?]|(?<=\d)[,:.](?=\d))+?"
@@ -63,12 +64,10 @@ _SELF: Final = frozenset(
         unser unsere
     """.split()
 )
-DAYS: Final = frozenset(
+DAYS: Final = NAMED.union(
     """
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june
-    july august september october november
-    december montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar marz mai
-    juni juli oktober dezember
+    montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar marz mai juni juli
+    oktober dezember
     """.split()
 )
 """Days and months as they are named, folded."""

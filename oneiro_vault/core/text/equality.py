@@ -17,6 +17,7 @@ from typing import Final
 
 from oneiro_vault.core.text.claims import PERSONS, POINTING
 from oneiro_vault.core.text.query import analyse, tokens
+from oneiro_vault.core.time.date_ranges import MONTHS, NAMED
 
 _QUOTES: Final = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "\u202f": " "}
@@ -57,10 +58,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _FIRST: Final = re.compile(r"^[A-Z](?=[a-z]+(?: \S+){3})")
 """A word that stands alone may be a name."""
 
-_MONTHS: Final = (
-    "January February March April May June July August September October November December".split()
-)
-_MONTH: Final = rf"({'|'.join(_MONTHS)})"
+_MONTH: Final = rf"({'|'.join(MONTHS)})"
 _YEAR: Final = r"((?:19|20)\d\d)"
 _CLOSED: Final = r"(?=$|[.;:)]| (?:and|at|by|for|from|in|on|until|with)\b)"
 _ON: Final = "|".join(
@@ -127,18 +125,17 @@ _PERSONS: Final = (
         """.split()
     )
 )
-_MOVING: Final = frozenset(
+_MOVING: Final = NAMED.union(
     """
     now today tonight tomorrow yesterday currently recently lately soon later earlier early late ago
     again already still yet just before
     after since until till next last first final new newest latest current present past former
     previous old older upcoming coming nowadays
-    once then when while during monday tuesday wednesday thursday friday saturday sunday weekend
+    once then when while during weekend
     weekday week weeks month months year years
     quarter day days hour hours minute minutes second seconds morning afternoon evening night noon
     midnight spring summer autumn fall winter
-    season january february march april may june july august september october november december
-    christmas easter birthday anniversary
+    season christmas easter birthday anniversary
     holiday holidays vacation age aged started stopped became becomes becoming going getting
     temporarily meanwhile anymore longer
     """.split()
@@ -232,7 +229,7 @@ def _english(sentence: str) -> str:
 
 
 def _iso(year: str, month: str, day: str) -> str:
-    return f"{year}-{_MONTHS.index(month) + 1:02}-{int(day):02}"
+    return f"{year}-{MONTHS.index(month) + 1:02}-{int(day):02}"
 
 
 def _hour(found: re.Match[str]) -> str:

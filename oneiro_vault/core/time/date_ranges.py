@@ -22,21 +22,14 @@ Reader: TypeAlias = Callable[[str, datetime], Span | None]
 LONGEST: Final = 100
 """Characters; a longer text is no date."""
 
-_MONTHS: Final = (
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "may",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "oct",
-    "nov",
-    "dec",
+MONTHS: Final = (
+    "January February March April May June July August September October November December".split()
 )
-_DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+"""In English whatever the locale, in which `calendar` has them."""
+_WEEK: Final = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+NAMED: Final = frozenset(name.lower() for name in (*_WEEK, *MONTHS))
+"""Days and months."""
+_MONTHS, _DAYS = ([name[:3].lower() for name in names] for names in (MONTHS, _WEEK))
 _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _COUNTS: Final = {
     word: number
@@ -58,10 +51,7 @@ _COUNTS: Final = {
     for word in words.split()
 }
 _UNIT: Final = r"(minute|hour|day|week|month|quarter|year)s?"
-_MONTH: Final = (
-    r"(january|february|march|april|may|june|july|august|september|october|november|december|"
-    r"jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec)\.?"
-)  # fmt: skip
+_MONTH: Final = rf"({'|'.join(MONTHS).lower()}|jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec)\.?"
 _WEEKDAY: Final = (
     r"((?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues|tue|wed|thurs|thu|fri|sat|sun)s?"
 )

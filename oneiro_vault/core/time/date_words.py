@@ -8,7 +8,6 @@ words that dates are made of says first which few languages a text can be in.
 from __future__ import annotations
 
 import re
-from calendar import month_name
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from functools import cache
@@ -17,6 +16,7 @@ from itertools import product
 from typing import Any, Final
 
 from oneiro_vault.core.text.query import fold
+from oneiro_vault.core.time.date_ranges import MONTHS
 
 LANGUAGES: Final = tuple(
     "en ru es fr de ja tr pt fa it zh nl vi pl ar ko cs id uk el he th sv ro hu da fi sk bg sr nb "
@@ -106,7 +106,7 @@ def calendar(language: str) -> tuple[re.Pattern[str], Mapping[str, int]]:
         f"dateparser.data.date_translation_data.{_CALLED.get(language, language)}"
     ).info
     months: dict[str, int] = {}
-    for number, english in enumerate(month_name[1:], 1):
+    for number, english in enumerate(MONTHS, 1):
         names = [name.lower() for name in info.get(english.lower(), ())]
         # short forms are words of their own too often: "mar" is the sea, "sept" seven
         whole = [name for name in names if len(name) > 4 or name == max(names, key=len)]

@@ -7,7 +7,7 @@ the result stays in 0-1.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 DAY: Final = 86_400.0
@@ -48,15 +48,6 @@ def strength(
     now."""
     days = 0.0 if last_use is None else (now - last_use) / DAY
     return math.exp(-days / stability(type_, reinforcements, base=base)) if days > 0 else 1.0
-
-
-def reinforcements(uses: Iterable[float]) -> int:
-    """At most one deliberate use (epoch seconds, any order) in any 24 hours counts."""
-    count, last = 0, -math.inf
-    for use in sorted(uses):
-        if use - last >= DAY:
-            count, last = count + 1, use
-    return count
 
 
 def fades_at(last_use: float, stability: float, threshold: float = FADED) -> float:

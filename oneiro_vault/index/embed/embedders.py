@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import atexit
 import itertools
-import logging
 import re
 import subprocess
 import sys
@@ -39,8 +38,6 @@ Waiting = Callable[[str], None]
 work."""
 _QUESTION: Final = 4_000
 _SUFFIX: Final = re.compile(r"(?:ing|edly|ed|es|s|ly)$")
-
-log = logging.getLogger(__name__)
 
 
 class HashEmbedder:

@@ -31,6 +31,7 @@ from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.taxonomy import STATED
 from oneiro_vault.core.text.query import segment
 from oneiro_vault.index.keyword import database, fts, note_rows
+from oneiro_vault.index.keyword.database import Asking, question
 
 _NOTES: Final = 1_000
 _SESSIONS: Final = 100
@@ -221,27 +222,31 @@ def contexts(ordered: Sequence[Turn], span: int) -> Iterator[str]:
         )
 
 
-def session_scores(
-    db: sqlite3.Connection, expression: str, keys: Collection[int] | None
-) -> dict[int, float]:
-    """BM25 of the whole session of each note that has one: 0 if it does not match. `keys` None =
-    all notes."""
-    found = fts.scores(db, "whole", expression, None)
-    query = (
-        "SELECT n.key, s.key FROM notes n JOIN sessions s ON s.session = n.session WHERE "
-        "n.session != ''"
-    )
-    values: tuple[str, ...] = ()
-    if keys is not None:
-        query += " AND n.key IN (SELECT value FROM json_each(?))"
-        values = (json.dumps(list(keys)),)
-    return {key: found.get(session, 0.0) for key, session in db.execute(query, values)}
+class Sessions(Asking):
+    """The questions about sessions."""
 
+    @question
+    def session_scores(
+        self, db: sqlite3.Connection, expression: str, keys: Collection[int] | None = None
+    ) -> dict[int, float]:
+        """BM25 of the whole session of each note that has one: 0 if it does not match. `keys` None
+        = all notes."""
+        found = fts.scores(db, "whole", expression, None)
+        query = (
+            "SELECT n.key, s.key FROM notes n JOIN sessions s ON s.session = n.session WHERE "
+            "n.session != ''"
+        )
+        values: tuple[str, ...] = ()
+        if keys is not None:
+            query += " AND n.key IN (SELECT value FROM json_each(?))"
+            values = (json.dumps(list(keys)),)
+        return {key: found.get(session, 0.0) for key, session in db.execute(query, values)}
 
-def previous(db: sqlite3.Connection, keys: Collection[int]) -> dict[int, int]:
-    """The note just before each of these in its session."""
-    query = "SELECT note, before FROM places WHERE note IN (SELECT value FROM json_each(?))"
-    return dict(db.execute(query, (json.dumps(list(keys)),)))
+    @question
+    def previous(self, db: sqlite3.Connection, keys: Collection[int]) -> dict[int, int]:
+        """The note just before each of these in its session."""
+        query = "SELECT note, before FROM places WHERE note IN (SELECT value FROM json_each(?))"
+        return dict(db.execute(query, (json.dumps(list(keys)),)))
 
 
 def _settle_sessions(db: sqlite3.Connection) -> int:
@@ -350,9 +355,9 @@ much of the time."""
 CONTEXT_TEXT_SPAN = 2
 """The same for keywords, where nothing is cut: 1 is .4 points of nDCG@10 worse, 3 is equal."""
 
-_TOKENS_PER_WORD = 2
-"""An upper estimate for prose with its punctuation, so that 120 words and a title stay inside 256
-tokens."""
+_WINDOW = 240
+"""Tokens of a piece: 120 words by an upper estimate for prose with its punctuation, so that
+they and a title stay inside 256."""
 _FEW = 8
 """Tokens below which a section has no chunk of its own."""
 _TITLE = 80
@@ -413,13 +418,12 @@ def chunk(
     when: str = "",
     sections: Sequence[tuple[int, int, str]],
     items: Sequence[tuple[int, int]],
-    words: int = 120,
 ) -> list[Chunk]:
     """A note of one window as a whole; a longer one in windows, so that every character is in a
     piece that fits, and before them, as `note`, what stands for the whole: the first window, or the
     beginning where that is short. `sections` (start, end, heading) and `items` (start, end) are the
     parser's."""
-    ruler = _Ruler(_read(body, " "), words * _TOKENS_PER_WORD)
+    ruler = _Ruler(_read(body, " "), _WINDOW)
     head = _heads(body, title, when)
     if ruler.fits(0, len(body)):
         return [Chunk("note", 0, len(body), _join(head[0], _read(body)[:_LONGEST_CHUNK]))]

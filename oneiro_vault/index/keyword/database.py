@@ -133,11 +133,6 @@ def open_writer(path: Path) -> sqlite3.Connection | None:
     return None
 
 
-def open_reader(path: Path) -> sqlite3.Connection:
-    """A read-only connection for one thread."""
-    return _connect(path, "ro")
-
-
 def open_prover(path: Path) -> sqlite3.Connection:
     """A connection for a moment that may run FTS5's integrity check, which counts as writing, but
     never checkpoints."""
@@ -290,7 +285,7 @@ class Database:
             if held is not None and held[1] in self._readers:
                 self._readers.remove(held[1])
                 close(held[1])
-            db = open_reader(self.path)
+            db = _connect(self.path, "ro")
             self._readers.append(db)
             self._local.held = (self.life, db)
             return db

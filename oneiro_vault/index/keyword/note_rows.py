@@ -22,9 +22,10 @@ from zlib import crc32
 
 from oneiro_vault.core.frontmatter.salvage import BROKEN, salvage
 from oneiro_vault.core.markdown import parser
-from oneiro_vault.core.memory import ENTITY, Memory, fingerprint, parse
+from oneiro_vault.core.memory import ALPHABET, ENTITY, Memory, fingerprint, parse
 from oneiro_vault.core.text.language import detect
 from oneiro_vault.core.text.query import fold, segment, speaker_of, spellings
+from oneiro_vault.core.time.date_ranges import MONTHS
 from oneiro_vault.core.tree_diff import Past, Screen, blob_id
 from oneiro_vault.errors import OneiroError, UnreadableNote
 from oneiro_vault.index.base import Row
@@ -58,12 +59,8 @@ _FROM_MEMORY: Final = tuple(
 )
 _LIST_INDEXES: Final = tuple(i for i, name in enumerate(NOTE_COLUMNS, 1) if name in _LISTS)
 _CORE_INDEX: Final = NOTE_COLUMNS.index("core") + 1
-_MONTHS: Final = (
-    "January February March April May June July August September October November December"
-).split()
 _BY_MONTH: Final = re.compile(r"(?:episodic|semantic)/\d{4}/\d\d/")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 Born: TypeAlias = Callable[[str], str]
@@ -95,7 +92,7 @@ def handle_of(path: str) -> str:
     number = int.from_bytes(
         blake2b(path.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "big"
     )
-    return "".join(_ALPHABET[number >> shift & 31] for shift in range(0, 60, 5))
+    return "".join(ALPHABET[number >> shift & 31] for shift in range(0, 60, 5))
 
 
 def read(
@@ -142,7 +139,7 @@ def read(
 
 def day(moment: str) -> str:
     """`2023-05-08T…` -> `8 May 2023`, as people write it in a question; "" if there is no date."""
-    return f"{int(moment[8:10])} {_MONTHS[int(moment[5:7]) - 1]} {moment[:4]}" if moment else ""
+    return f"{int(moment[8:10])} {MONTHS[int(moment[5:7]) - 1]} {moment[:4]}" if moment else ""
 
 
 def taken(title: str, body: str) -> bool:

@@ -19,7 +19,6 @@ from oneiro_vault.index.base import Age, Edge, Filters, Hit, Near, Node, Row, Ve
 from oneiro_vault.index.embed.models import answering
 from oneiro_vault.index.keyword import chunk_rows, edge_rows, fts, note_rows
 from oneiro_vault.index.keyword.database import Database
-from oneiro_vault.index.keyword.edge_rows import Bearer, Stated, StatedBy
 from oneiro_vault.index.keyword.fts import Words
 from oneiro_vault.index.vectors.service import Semantic
 
@@ -29,7 +28,6 @@ Hits: TypeAlias = list[Hit]
 Edges: TypeAlias = list[Edge]
 Chunks: TypeAlias = list[tuple[str, int, str]]
 """(text hash, note, kind)"""
-Bearers: TypeAlias = dict[str, list[Bearer]]
 Shown: TypeAlias = list[answers.Linked]
 
 _OWN_RELATION: Final = "CASE WHEN e.subject = '' THEN e.relation ELSE 'mentions' END"
@@ -66,7 +64,7 @@ class _Veil:
         return (self._pages if len(text) > _LINE else self._lines)(text)
 
 
-class Answers(Words):
+class Answers(Words, edge_rows.Edges, chunk_rows.Sessions):
     """The questions of `Index`. Keys are local to one index file and die with it: ask again after a
     rebuild."""
 
@@ -242,13 +240,6 @@ class Answers(Words):
         rows = self.rows(keys)
         return [rows[key] for key in keys if key in rows]
 
-    def session_scores(
-        self, expression: str, keys: Collection[int] | None = None
-    ) -> dict[int, float]:
-        """BM25 of the whole session of each note: 0 for no match, left out if a note has no
-        session."""
-        return self._ask(lambda db: chunk_rows.session_scores(db, expression, keys))
-
     def knows(self, names: Collection[str]) -> bool:
         """Is any of these names in a note, as a word or as what a note is about?"""
         found = self._ask(lambda db: any(self._frequencies.all(db, "own", names).values()))
@@ -417,17 +408,6 @@ class Answers(Words):
         }
         return sorted(edge for edge in found if relations is None or edge.relation in relations)
 
-    def stated(
-        self, keys: Collection[int], names: Collection[str], speaking: StatedBy
-    ) -> set[Stated]:
-        """Every edge from one of these notes or names, or to one of the names; see
-        `edge_rows.stated`."""
-        return self._ask(lambda db: edge_rows.stated(db, keys, names, speaking))
-
-    def typed(self, keys: Collection[int], speaking: StatedBy) -> set[Stated]:
-        """The relations these notes state of themselves, and whom each is about."""
-        return self._ask(lambda db: edge_rows.typed(db, keys, speaking))
-
     def meant_by(self, target: str, path: str = "") -> Rows:
         """The notes that a link to `target` may mean that stands in the note at `path`: those of
         that id or path before those of that title, and those before an alias."""
@@ -439,18 +419,6 @@ class Answers(Words):
             best[key] = min(best.get(key, len(roles)), roles.index(role))
         rows = self.rows(best)
         return sorted(rows.values(), key=lambda row: (best[row.key], row.path))
-
-    def called(self, keys: Collection[int]) -> dict[int, set[str]]:
-        """The names that may mean each of these notes."""
-        return self._ask(lambda db: edge_rows.called(db, keys))
-
-    def bearers(self, names: Collection[str], speaking: StatedBy) -> Bearers:
-        """Folded name -> the notes that go by it; an entity also by a word of its title."""
-        return self._ask(lambda db: edge_rows.bearers(db, names, speaking))
-
-    def of_their_own(self) -> Sequence[tuple[str, str, int]]:
-        """(relation, path of a note that states it, how many do) of relations not on the list."""
-        return self._ask(edge_rows.of_their_own)
 
     def made_of(self, handles: Collection[str]) -> dict[str, set[int]]:
         """Handle -> the notes derived from it, and what replaced those since; no profile of an
@@ -529,10 +497,6 @@ class Answers(Words):
         return self._linked(
             [(edge.relation, edge.source) for edge in self.neighbours([key]) if edge.target == key]
         )
-
-    def previous(self, keys: Collection[int]) -> dict[int, int]:
-        """The episode just before each one in its session."""
-        return self._ask(lambda db: chunk_rows.previous(db, keys))
 
     # -- inside
 

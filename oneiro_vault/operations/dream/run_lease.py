@@ -265,13 +265,13 @@ def holder(vault: Vault, settings: Settings, ask: bool = False) -> answers.Shari
         ref = lease_ref(vault, settings)
         if ref is None:
             return found
-        from oneiro_vault.sync.remote_lease import shown as data
+        from oneiro_vault.sync import remote_lease
 
-        seen = ref.known()
+        seen = remote_lease.remembered(vault)
         try:
             seen = ref.look() if ask else seen
         except (Unreachable, GitProblem) as error:
             found["problem"] = str(error)
-        return {**found, "lease": data(ref, seen)}
+        return {**found, "lease": remote_lease.shown(ref, seen)}
     except OneiroError as error:  # a detached HEAD has no branch that could be shared
         return {**found, "problem": str(error) if ask else None}

@@ -245,7 +245,7 @@ def _before_all(vault: Vault, text: str) -> NotFound:
             "nothing was ever committed here", hint="`oneiro remember` begins a history."
         )
     began = dates.iso(first.when)[:16].replace("T", " ")
-    whole = not snapshot.is_shallow(vault.repo)
+    whole = not vault.repo.shallow
     return BeforeHistory(
         f"nothing was known at {shown(text)}: the history of this vault begins on {began}",
         hint="Name a later day. What is dated by then stands in `oneiro list --until DATE`, and in "

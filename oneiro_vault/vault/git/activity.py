@@ -164,17 +164,6 @@ def _known(lock: Path) -> os.stat_result | None:
         return None
 
 
-def stopped(pid: int) -> bool:
-    """Is the process suspended, so that it lets go of nothing by itself?"""
-    try:
-        return (
-            Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
-            in "Tt"
-        )
-    except (OSError, IndexError):
-        return False
-
-
 def _processes() -> Iterator[str]:
     own = str(os.getpid())
     return (name for name in os.listdir("/proc") if name.isdigit() and name != own)

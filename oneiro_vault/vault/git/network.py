@@ -8,7 +8,6 @@ even when somebody fetched by hand; what it replaced is kept under `refs/oneiro/
 from __future__ import annotations
 
 import json
-import logging
 import re
 import shlex
 from dataclasses import asdict, dataclass, replace
@@ -21,7 +20,6 @@ from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.write import disk
 from oneiro_vault.vault.write.recovery import Recovery
 
-log = logging.getLogger("oneiro.sync")
 PUSH_PATIENCE: Final = 3
 """A remote may think this many times longer after a push (its hooks run)."""
 _TRIES: Final = 3
@@ -156,10 +154,6 @@ class Remote:
         merges."""
         status, out, _ = self._repo.commands.attempt("merge-base", "--all", one, other)
         return sorted(out.decode().split()) if status == 0 else []
-
-    def is_shallow(self) -> bool:
-        """Is the beginning of our history not here?"""
-        return (self._repo.common_dir / "shallow").exists()
 
     def deepen(self) -> None:
         """Fetch the beginning of the history. Raises Unreachable or GitProblem."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -59,6 +59,11 @@ class Repo:
         self.commands = Commands(root, self.git_dir)
         self.activity = Activity(self.git_dir, self.tip)
         self.renew()
+
+    @property
+    def shallow(self) -> bool:
+        """Does this clone lack the beginning of its history?"""
+        return (self.common_dir / "shallow").exists()
 
     def renew(self) -> None:
         """Look at the disk afresh, since packs were replaced. Called with the write lock."""
@@ -281,13 +286,10 @@ class Repo:
         with _readable():
             return str(self._repo[commit].message)
 
-    def whole(self, commit: str, paths: Iterable[str] = ()) -> bool:
-        """Can a commit, its folders and the given files be read?"""
+    def whole(self, commit: str) -> bool:
+        """Can a commit and its folder be read?"""
         try:
-            tree = self._repo[commit].tree
-            for path in paths:
-                if path in tree:
-                    _ = self.data(str(tree[path].id))
+            _ = self._repo[commit].tree
             return True
         except (KeyError, ValueError, pygit2.GitError, OSError, GitProblem):
             return False

@@ -108,11 +108,6 @@ def looks_like_id(text: str) -> bool:
     return _HEX.fullmatch(text) is not None and not (text.isdigit() and len(text) in _DATES)
 
 
-def is_shallow(repo: Repo) -> bool:
-    """Does this clone lack the beginning of its history?"""
-    return (repo.common_dir / "shallow").exists()
-
-
 def _point(repo: Repo, *which: str) -> Point | None:
     words = repo.commands.text("log", "--max-count=1", _LAYOUT, *which, "--").split("\0", 3)
     return (

@@ -65,11 +65,9 @@ class Erased:
         tip = self._repo.tip()
         stamp = self._repo.folder(tip, ledger.FOLDER) if tip else ""
         if stamp != self._stamp:
-            files = self._repo.listing(tip, ledger.FOLDER) if tip else {}
-            blobs = [entry.blob for path, entry in files.items() if path.endswith(".jsonl")]
             self._events = {
                 blob: self._events[blob] if blob in self._events else self._told(blob)
-                for blob in blobs
+                for blob in _ledgers(self._repo, tip)
             }
             self._told_here = _folded(event for events in self._events.values() for event in events)
         if stamp != self._stamp or tip != self._tip:
@@ -192,22 +190,16 @@ class Erased:
 
     def _told(self, blob: str) -> list[ledger.Event]:
         try:
-            text = self._repo.data(blob)
+            return _events(self._repo, blob)
         except GitProblem:
             return []  # `doctor` tells of damage
-        if b'"purge"' not in text and b'"again"' not in text:
-            return []
-        return [event for event in ledger.decode(text) if event.get("e") in (EVENT, AGAIN)]
 
 
 def purged(repo: Repo, tip: str) -> frozenset[str]:
     """Ids of file contents that were purged, on whatever machine, as the ledgers of a commit
     say."""
-    files = repo.listing(tip, ledger.FOLDER) if tip else {}
-    texts = (repo.data(entry.blob) for path, entry in files.items() if path.endswith(".jsonl"))
-    events = (event for text in texts if b'"purge"' in text for event in ledger.decode(text))
-    lists = (event.get("blobs") for event in events if event["e"] == EVENT)
-    return frozenset(str(blob) for found in lists if isinstance(found, list) for blob in found)
+    events = (event for blob in _ledgers(repo, tip) for event in _events(repo, blob))
+    return frozenset(_folded(events).blobs)
 
 
 def returning(repo: Repo, tip: str, known: str, blobs: frozenset[str]) -> bool:
@@ -218,6 +210,18 @@ def returning(repo: Repo, tip: str, known: str, blobs: frozenset[str]) -> bool:
     return not blobs.isdisjoint(
         line[:40] for line in repo.commands.text(*words, timeout=3600.0).splitlines()
     )
+
+
+def _ledgers(repo: Repo, tip: str) -> list[str]:
+    files = repo.listing(tip, ledger.FOLDER) if tip else {}
+    return [entry.blob for path, entry in files.items() if path.endswith(".jsonl")]
+
+
+def _events(repo: Repo, blob: str) -> list[ledger.Event]:
+    text = repo.data(blob)
+    if b'"purge"' not in text and b'"again"' not in text:
+        return []
+    return [event for event in ledger.decode(text) if event.get("e") in (EVENT, AGAIN)]
 
 
 def _folded(events: Any) -> Purged:

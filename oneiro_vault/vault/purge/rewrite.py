@@ -75,7 +75,7 @@ def check_ready(vault: Parts) -> None:
                  f"partial clone (.promisor) lacks objects: "
             "make a whole one.",
         )  # fmt: skip
-    if (common / "shallow").exists():
+    if repo.shallow:
         raise GitProblem(
             "the beginning of this history is not here", kept=_KEPT, hint="git fetch --unshallow"
         )

@@ -335,8 +335,6 @@ def joined(found: list[Found]) -> list[Found]:
     return done
 
 
-MODES: Final = ("block", "redact", "off")
-"""What happens to a secret in what is about to be written: refused, taken out, nothing."""
 REMOVED: Final = "[secret removed]"
 _KEPT: Final = "Nothing was written."
 _LONG: Final = re.compile(r"[A-Za-z0-9_-]{20,}")
@@ -365,7 +363,8 @@ class Secret:
 
 
 class Secrets:
-    """`mode` is one of MODES, `allowed` the sha256 of what looks like a secret and is none."""
+    """`mode`: a secret in what is about to be written is refused (block), taken out (redact) or
+    neither (off); `allowed`: the sha256 of what looks like a secret and is none."""
 
     def __init__(self, mode: str = "block", allowed: Collection[str] = ()) -> None:
         self.mode = mode

@@ -4,16 +4,16 @@ found."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
+from oneiro_vault.api import Progress
 from oneiro_vault.core.picture import FOLDER
 from oneiro_vault.errors import NotFound, OneiroError, StaleMemory
 from oneiro_vault.vault.history.commit_log import Past
 from oneiro_vault.vault.worktree.files import LARGEST, Files, digest
 from oneiro_vault.vault.write import disk
 
-Progress = Callable[[str, int, int], None]
 HEAD: Final = 1_000_000
 """Bytes of a file that tell what it is and how large."""
 _NAME: Final = re.compile(rf"{FOLDER}/([0-9a-f]{{2}})/((\1)[0-9a-f]{{62}})\.\w{{1,8}}")

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from oneiro_vault.api import Progress
 from oneiro_vault.core.tree_diff import Refused, blob_id
 from oneiro_vault.errors import GitProblem, RepositoryBusy, UnsafePath
 from oneiro_vault.vault.change import Operation, Receipt
@@ -30,7 +31,7 @@ from oneiro_vault.vault.worktree.edits import has_markers, identify
 from oneiro_vault.vault.worktree.files import LARGEST, digest, hidden, is_note, is_ours, objection
 from oneiro_vault.vault.write import disk
 from oneiro_vault.vault.write.journal import owed
-from oneiro_vault.vault.write.writer import Order, Progress
+from oneiro_vault.vault.write.writer import Order
 
 Ready = Mapping[str, bytes | None]
 """path -> the bytes on disk, None for a file that is gone."""
@@ -102,7 +103,7 @@ class Person:
         vault = self._vault
         fresh = edits.fresher(vault.clock, quiet)
         before = self._repo.activity.snapshot()
-        status = self._edits.status() if status is None else status
+        status = self._repo.staging.status() if status is None else status
         found = self._edits.look(before.tip, fresh, paths, owed(vault.journal.peek()), status)
         found.git = before
         rests = quiet <= edits.MOMENT or not fresh(
@@ -165,7 +166,7 @@ class Person:
         """
         if before.lock:
             raise Locked(before.lock)
-        status = self._edits.status()
+        status = self._repo.staging.status()
         whole = self._edits.complete(tip, ready, owed(self._vault.journal.intents), status)
         look = self._look(list(whole), edits.MOMENT, status)
         if look.asked and not look.doubtful().isdisjoint(whole):

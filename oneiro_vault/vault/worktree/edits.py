@@ -193,10 +193,6 @@ class Edits:
         self._repo = repo
         self._files = files
 
-    def status(self) -> dict[str, int]:
-        """What has changed, as `look` and `complete` take it; a large vault's costs."""
-        return self._repo.staging.status()
-
     def look(
         self,
         tip: str,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from oneiro_vault.api import Progress
 from oneiro_vault.errors import RepositoryBusy, few, shown
 from oneiro_vault.vault.change import Operation, Receipt
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Entry, Locked
@@ -22,7 +23,7 @@ from oneiro_vault.vault.worktree.files import checked, digest
 from oneiro_vault.vault.write import disk
 from oneiro_vault.vault.write.disk import reach
 from oneiro_vault.vault.write.journal import owed
-from oneiro_vault.vault.write.writer import Order, Progress, machine
+from oneiro_vault.vault.write.writer import Order, machine
 
 _KEPT: Final = "Nothing was changed."
 

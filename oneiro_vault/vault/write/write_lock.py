@@ -32,7 +32,8 @@ from oneiro_vault.errors import (
     few,
     shown,
 )
-from oneiro_vault.vault.git.activity import PURGING, SETTLE, stopped
+from oneiro_vault.settings.locations import stopped
+from oneiro_vault.vault.git.activity import PURGING, SETTLE
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import Locked
 from oneiro_vault.vault.worktree.edits import id_of

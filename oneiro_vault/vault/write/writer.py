@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from oneiro_vault.api import Progress
 from oneiro_vault.core.memory import is_id
 from oneiro_vault.core.tree_diff import Stat, blob_id
 from oneiro_vault.errors import (
@@ -254,7 +255,6 @@ def _paths(change: Change) -> list[str]:
 
 
 log = logging.getLogger("oneiro.vault")
-Progress = Callable[[str, int, int], None]
 MACHINE = "oneiro@localhost"
 
 

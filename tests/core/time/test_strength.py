@@ -14,7 +14,6 @@ from oneiro_vault.core.time.strength import (
     CAP,
     DAY,
     fades_at,
-    reinforcements,
     stability,
     strength,
 )
@@ -80,21 +79,6 @@ def test_more_use_never_weakens_and_more_time_never_strengthens(
 def test_other_settings(base: float, uses: int, days: float) -> None:
     assert stability("x", uses, base={"x": base}) == pytest.approx(days)
     assert strength("x", 0.0, days * DAY, uses, base={"x": base}) == pytest.approx(math.exp(-1))
-
-
-def test_a_memory_is_reinforced_once_a_day_at_most() -> None:
-    assert reinforcements([]) == 0
-    assert reinforcements([5.0, 6.0, DAY + 4]) == 1
-    assert reinforcements([DAY + 5, 5.0, 5.0]) == 2
-    assert reinforcements([0.0, DAY - 1, 2 * DAY - 2]) == 2
-
-
-@given(st.lists(st.floats(-1e11, 1e11), max_size=30))
-def test_reinforcements_fit_into_the_days(uses: list[float]) -> None:
-    count = reinforcements(uses)
-    assert (count == 0) == (not uses)
-    if uses:
-        assert count <= (max(uses) - min(uses)) / DAY + 1
 
 
 def test_when_it_fades() -> None:

@@ -232,7 +232,7 @@ def test_looking_things_up(vault: Vault, root: Path) -> None:
     assert not repo.contains("1" * 40, tip)
     assert repo.resolve("HEAD~1") == first
     assert repo.resolve("no such") == ""
-    assert repo.whole(tip, [path_of(1), "none"])
+    assert repo.whole(tip)
     assert not repo.whole("1" * 40)
     with pytest.raises(GitProblem, match="cannot be read"):
         repo.data("1" * 40)

@@ -177,4 +177,4 @@ def test_a_note_whose_object_is_lost_is_an_error_of_the_disk(vault: Vault, root:
     assert tree.stat("lost.md") == committed("lost.md", 0, "1" * 40)
     with pytest.raises(OSError, match="cannot be read"):
         tree.read("lost.md", 10)
-    assert not snapshot.is_shallow(vault.repo)
+    assert not vault.repo.shallow

@@ -317,7 +317,9 @@ def test_bytes_that_change_while_they_are_read_are_not_believed(vault: Vault, ro
     (root / path_of()).write_bytes(note(0, "mine"))
     os.utime(root / path_of(), (1e9, 1e9))
     saved = edits.Edits(vault.repo, SavedMeanwhile(root))
-    look = saved.look(vault.head(), edits.fresher(time.time, 600.0), None, (), saved.status())
+    look = saved.look(
+        vault.head(), edits.fresher(time.time, 600.0), None, (), vault.repo.staging.status()
+    )
     assert (look.ready, look.waiting) == ({}, [path_of()])
 
 
