@@ -33,7 +33,7 @@ LEAVING = 410
 
 READS = frozenset(
     "recall show list log why blame diff stats settings status check watch orient get flagged "
-    "image stamps complete reports captures inject context graph levels consult ponder influence "
+    "image stamps complete reports inject context graph levels consult ponder influence "
     "browse runs review pr_summary dream_next strength usage versions grounds wake follow fading "
     "timeline whole_graph export plots".split()
 )

@@ -45,7 +45,8 @@ def told(
     limit: int | None = None,
     clean: Callable[[str], str] = str,
 ) -> str:
-    """Changes as text, `gone` and `new` being the marks around words; blanks stay outside of them.
+    """Changes as text, `gone` and `new` being the marks around words; blanks stay outside of them,
+    and one stands between a word and what took its place, also where the texts have none.
     With `around` it is one line with so many words of what stays on each side of a change; about
     `limit` characters."""
     marks, parts = {"same": "{}", "gone": gone, "new": new}, [""]
