@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 import pygit2
 
-from oneiro_vault.app import init_vault
+from oneiro_vault.app import App, init_vault
 from tests.conftest import sealed
 
 
@@ -104,3 +104,10 @@ def _surrounded(folder: Path) -> Iterator[None]:
         os.environ.clear()
         os.environ.update(before)
         pygit2.settings.search_path[level] = places
+
+
+def indexed(app: App) -> None:
+    """Bring the index of a vault up to date, with every vector."""
+    app.house.indexing.converge()
+    app.house.index.open_vectors()
+    app.house.index.embed()

@@ -11,6 +11,7 @@ from pathlib import Path
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.settings.definitions import Settings
 from tests.bench.kit import Row
+from tests.copies import indexed
 from tests.month import life, story
 from tests.recall import domains, languages
 
@@ -82,7 +83,7 @@ def filed(notes: Sequence[str]) -> Iterator[App]:
         init_vault(root)
         with App.open(root, Settings({"disk.reserve": 0})) as app:
             app.call("remember", {"items": [{"text": note} for note in notes], "dedupe": False})
-            app.house.index.embed()
+            indexed(app)
             yield app
 
 
@@ -100,7 +101,7 @@ def month() -> list[bool | None]:
     with tempfile.TemporaryDirectory() as folder:
         lived = life.live(Path(folder) / "vault", None, settings={"embed.model": "default"})
         with lived.app as app:
-            app.house.index.embed()
+            indexed(app)
             return _first(app, asked)
 
 

@@ -18,6 +18,7 @@ from oneiro_vault.app import App, init_vault
 from oneiro_vault.core.question import Question
 from oneiro_vault.settings.definitions import Settings
 from tests.bench.kit import Row
+from tests.copies import indexed
 from tests.judges.scripted import Script, ScriptedJudge
 from tests.month.life import Clock
 
@@ -69,7 +70,7 @@ def lived(life: Mapping[str, Any]) -> Iterator[tuple[App, dict[str, str]]]:
         with App.open(root, settings, clock=Clock(now)) as app:
             items = [{k: v for k, v in one.items() if k != "key"} for one in life["memories"]]
             stored = app.call("remember", {"items": items})["results"]
-            app.house.index.embed()
+            indexed(app)
             yield (
                 app,
                 {row["id"]: m["key"] for row, m in zip(stored, life["memories"], strict=True)},

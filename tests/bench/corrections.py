@@ -20,6 +20,7 @@ from oneiro_vault.settings.definitions import Settings
 from tests.bench.kit import Row
 from tests.bench.labelled import Fact, Labelled, Version
 from tests.bench.months import FILES
+from tests.copies import indexed
 from tests.month.life import Clock
 
 TOP = 10
@@ -45,7 +46,7 @@ def measure(path: Path, told: list[str]) -> Counter[str]:
                 (fact.key, fact.versions[0].quote): _said(app, clock, fact, fact.versions[0])
                 for fact in sorted(month.facts, key=lambda one: one.versions[0].day)
             }
-            app.house.index.embed()
+            indexed(app)
             app.call("dream", {})
             for fact, old, new in sorted(changes, key=lambda one: one[2].day):
                 ident = _standing(app, ids[fact.key, old.quote])

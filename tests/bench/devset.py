@@ -26,6 +26,7 @@ from oneiro_vault.app import App, init_vault
 from oneiro_vault.core.ranking import Weights
 from oneiro_vault.core.text.query import fts_expression
 from oneiro_vault.settings.definitions import Settings
+from tests.copies import indexed
 
 ABLATIONS: dict[str, dict[str, float]] = {
     "own vector": {"cosine": 0},
@@ -109,7 +110,7 @@ def build(unit: Unit, plain: bool) -> tuple[App, dict[str, str], tempfile.Tempor
     app = App.open(root, Settings({"disk.reserve": 0}))
     items = [item(document, plain) for document in unit["docs"]]
     done = app.call("remember", {"items": items, "dedupe": False})
-    app.house.index.embed()
+    indexed(app)
     return (
         app,
         {row["id"]: doc["id"] for row, doc in zip(done["results"], unit["docs"], strict=True)},

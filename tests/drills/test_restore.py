@@ -21,6 +21,7 @@ from oneiro_vault.vault.vault import Vault
 from tests.bench.kit import WORDS, pick, write_notes
 from tests.box import ENTRY, Box
 from tests.conftest import sealed
+from tests.copies import indexed
 from tests.vault.support import git
 
 QUICK = Settings({"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0})
@@ -40,7 +41,7 @@ def asked(root: Path, now: float, *, exact: bool = False) -> list[list[str]]:
     `exact`: the nearest of all passages, where Chroma's search finds nearly all of the nearest.
     """
     with _opened(root, now) if exact else App.open(root, QUICK, clock=lambda: now) as app:
-        app.house.index.embed()
+        indexed(app)
         state = app.call("status")
         assert (state["pending"], state["behind"], state["uncommitted"]) == (0, 0, 0)
         return [

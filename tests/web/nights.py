@@ -10,6 +10,7 @@ from oneiro_vault.app import App
 from oneiro_vault.core.question import Question
 from oneiro_vault.settings.definitions import Settings
 from tests.box import Box
+from tests.copies import indexed
 from tests.judges.scripted import ScriptedJudge
 from tests.operations.dream.support import OTHERS, SETTINGS, TWINS, fill, judged, merge
 
@@ -66,7 +67,7 @@ def lived(box: Box, *, review: bool = False) -> list[Any]:
 def _night(app: App, said: tuple[str, ...], *, review: bool) -> list[Any]:
     text = f"User: {' '.join(said)}\n\nAssistant: Noted."
     app.call("capture", {"text": text, "kind": "session", "session": said[0][:6]})
-    app.house.index.embed()
+    indexed(app)
     judged(app, ScriptedJudge(script))
     params = {"loops": ["encode", "consolidate"], "review": review}
     found: list[Any] = app.call("dream", params)["runs"]
