@@ -27,6 +27,7 @@ from oneiro_vault.index.base import LOADING, Embedder, Refreshed, Row
 from oneiro_vault.index.store import Index
 from oneiro_vault.vault.change import Change, Operation, Receipt
 from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.worktree.files import is_note
 
 SOON = 256
 """Texts waiting for a vector that a person's recall waits for."""
@@ -143,10 +144,11 @@ class Indexing:
             self.doing = ("", 0, 0)
 
     def apply(self, changes: Sequence[Change], operation: Operation, **more: Any) -> Receipt:
-        """`Vault.apply`; the index follows."""
+        """`Vault.apply`; the index follows. To the index whatever is no note is a folder, for which
+        it would look through the whole vault."""
         receipt = self.vault.apply(changes, operation, **more)
         if not receipt.refused:
-            self.refresh([*receipt.written, *(one.path for one in changes)])
+            self.refresh(filter(is_note, (*receipt.written, *(one.path for one in changes))))
         return receipt
 
     def refresh(self, paths: Iterable[str]) -> None:
