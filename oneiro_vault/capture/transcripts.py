@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LONGEST_LINE = 4_000_000
 """Bytes beyond which a line is a pasted file or a picture, not something said."""
 TOOL = 200
+"""Characters that stay of what a tool was asked."""
 NAMES = {"user": "User", "assistant": "Assistant"}
 TURN = "User:"
 """How what a person said begins."""

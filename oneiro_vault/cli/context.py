@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from oneiro_vault.cli.session import HomeSession, VaultSession
 
 NOT_TEXT = re.compile("[\0\ud800-\udfff]")
+"""What no note can hold: NUL, half of a surrogate pair."""
 
 
 @dataclass

@@ -32,6 +32,7 @@ LIVE: Final = ("active", "dormant")
 """Statuses that answer a question. `pending` is inert until reviewed; superseded and archived notes
 answer only when asked for."""
 OVER: Final = ("superseded", "archived")
+"""Statuses of what no longer counts."""
 TRUSTS: Final = ("user", "said", "model", "external")
 """Strongest first. `said`: typed by the person in a conversation, as a client recorded it."""
 OWN_WORDS: Final = ("user", "said")

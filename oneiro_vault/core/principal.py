@@ -20,6 +20,7 @@ ROLES: Final[dict[str, frozenset[str]]] = {
 }
 """What each role may do."""
 KEY_ROLES: Final = tuple(ROLES)[1:]
+"""Those that a key for another machine may have."""
 
 TOOLS: Final[dict[str, str]] = {
     "recall_orient": ORIENT,

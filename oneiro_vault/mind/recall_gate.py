@@ -20,7 +20,6 @@ from oneiro_vault.mind.validate import Turned
 
 TOP: Final = 10
 """Rows among which the knowledge must be."""
-"""Statuses that answer a question."""
 UNSEEN: Final = frozenset(
     """
     flags derived_from supersedes importance confidence encoded timestamp priority budget

@@ -25,7 +25,6 @@ following."""
 REJECTED: Final = "rejected"
 ACCEPTED: Final = "accepted"
 """For what came in without the decision's own commit: a pull request that was squashed."""
-"""Where runs tell what they did."""
 _KNOWN: Final = (File("", FILE), None)
 Changed: TypeAlias = Mapping[str, tuple[File | None, File | None]]
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypedDict
 
+from oneiro_vault.core.memory import ALPHABET
 from oneiro_vault.core.principal import KEY_ROLES
 from oneiro_vault.errors import InvalidInput, NotFound, OAuthRefusal, shown
 from oneiro_vault.http.auth.json_store import Store
@@ -103,7 +104,6 @@ PREFIX: Final = "onk"
 """Every key begins with it, so that secret scanners can know one."""
 MOST_KEYS: Final = 500
 LONGEST_NAME: Final = 80
-_LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _KEY: Final = re.compile(rf"{PREFIX}_({'|'.join(KEY_ROLES)})_([0-9a-z]{{8}})_([A-Za-z0-9_-]{{43}})")
 _NOBODY: Final = digest("nobody has this key")
 _KEPT: Final = "Nothing was changed."
@@ -155,7 +155,7 @@ class Keys:
         if expires is not None and expires <= now:
             hint = "Give a moment in the future, such as `30d`."
             raise InvalidInput("the key would have expired already", kept=_KEPT, hint=hint)
-        secret, ident = mint(), "".join(secrets.choice(_LETTERS) for _ in range(8))
+        secret, ident = mint(), "".join(secrets.choice(ALPHABET) for _ in range(8))
         with self._store.change() as keys:
             if len(keys) >= MOST_KEYS:
                 raise InvalidInput(

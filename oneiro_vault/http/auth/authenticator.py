@@ -235,6 +235,7 @@ KNOCKS: Final = {
 """What strangers may do: so often from one address, so often from everywhere, in so many
 seconds."""
 REFRESH_SECONDS: Final = 30 * 86_400.0
+"""How long a program that is not used may come back without a login."""
 _ACTORS: Final = {"hook": "capture"}
 """What a caller's writes are signed with; everybody else speaks for a model. Nobody who comes over
 a network is the user."""

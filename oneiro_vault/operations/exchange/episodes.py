@@ -30,7 +30,6 @@ PAUSE: Final = 6 * 3600.0
 """Seconds of silence after which a conversation that goes on is another episode, of its own day."""
 _NAMED: Final = re.compile(r"\[[\w .:/-]{1,60}\] ")
 _EMPTY_LINE: Final = re.compile(r"\n(?=\n)")
-_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ def marks(turns: Sequence[Turn]) -> list[str]:
 def _mark(name: str) -> str:
     whole = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=4).digest()
     bits = int.from_bytes(whole, "big")
-    return "".join(_ALPHABET[bits >> 5 * place & 31] for place in range(MARK))
+    return "".join(memories.ALPHABET[bits >> 5 * place & 31] for place in range(MARK))
 
 
 def seen_in(value: object) -> set[str]:

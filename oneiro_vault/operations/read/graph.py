@@ -265,8 +265,8 @@ def whole_graph(
     """All notes but the reports of dreams, and names that no note has (of type `name`), with all
     edges between them: of these types, or `without` some; of a project; of this time. What is left
     out moves nothing: places are those of the whole, known after at most `wait` seconds or not yet
-    (ask again). Not a use of any. Raises InvalidInput,
-    NotFound for an `as_of` before the history."""
+    (ask again). Not a use of any. Raises InvalidInput, NotFound for an `as_of` before the
+    history."""
     if not 0 <= wait <= LONGEST:
         raise InvalidInput(f"wait is from 0 to {LONGEST:.0f} seconds")
     kinds, others = many(type or ()), many(without or ())

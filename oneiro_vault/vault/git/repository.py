@@ -287,7 +287,7 @@ class Repo:
             return str(self._repo[commit].message)
 
     def whole(self, commit: str) -> bool:
-        """Can a commit and its folder be read?"""
+        """Can a commit and the listing of its top folder be read?"""
         try:
             _ = self._repo[commit].tree
             return True

@@ -39,6 +39,7 @@ from oneiro_vault.vault.worktree.files import digest, is_note
 
 _KEPT = "Nothing was changed."
 REPORTS: Final = "dreams/"
+"""Folder in which runs tell what they did."""
 _LEDGER = (f"{FOLDER}/",)
 ORIENTATION: Final = "orientation"
 Ends = tuple[Entry | None, Entry | None]
@@ -337,6 +338,7 @@ def _changed(history: History, commit: str, tip: str, path: str) -> StaleMemory:
 _BRINGING: Final = frozenset(("remember", "import"))
 _MOST_NAMED: Final = 200
 OF_SOURCE: Final = "undo of source "
+"""How the reason of a commit begins that takes back what came from a source."""
 _FILED: Final = re.compile(r"-([0-9a-hjkmnp-tv-z]{12})\.md$")
 
 
