@@ -27,6 +27,8 @@ SHORT: Final = 200
 """Characters of a memory that needs no title beside it."""
 ROLE: Final = "this is"
 """Name of the fact that says what a memory is in a question."""
+TOGETHER: Final = ("said", "in the same conversation as the fact")
+"""Stands beside a memory of the conversation that a fact comes from."""
 DEEP: Final = "it is nested too deeply"
 STOPPED: Final = "the run was stopped"
 

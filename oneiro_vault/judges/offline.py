@@ -21,7 +21,7 @@ from oneiro_vault.classify.names import Name, Tie, find, related
 from oneiro_vault.core.conversation import personal, turns
 from oneiro_vault.core.conversation.tagging import joint
 from oneiro_vault.core.memory import no_weaker
-from oneiro_vault.core.question import Question, Raw, Shown
+from oneiro_vault.core.question import TOGETHER, Question, Raw, Shown
 from oneiro_vault.core.text import claims, corrections, equality
 from oneiro_vault.core.time import relative_dates
 
@@ -328,17 +328,30 @@ def place(question: Question) -> Mapping[str, Any] | None:
             return _filed("skip", "it says the very same", shown.id)
         if shown.trust == "said" and equality.same(text, shown.text):
             return _filed("link", "it was said before", shown.id)
-    over = [shown.id for shown in question.shown if corrections.corrects(text, shown.text)]
+    over = [(shown.id, how) for shown in question.shown if (how := _corrects(text, shown))]
     if len(over) == 1:
-        return _filed("supersede", "it says itself that this is over", over[0], "progression")
+        ((ident, how),) = over
+        parts = (text, how.rest) if how.subject else (how.rest, text)
+        flavour = "correction" if how.wrong else "progression"
+        words = " ".join(parts) if how.rest else None
+        return _filed("supersede", "it says itself that this is over", ident, flavour, words)
     return _filed("create", "nothing says the very same")
 
 
+def _corrects(text: str, shown: Shown) -> corrections.Correction | None:
+    together = TOGETHER in shown.notes
+    return corrections.corrects(text, shown.text, together=together)
+
+
 def _filed(
-    action: str, reason: str, existing: str | None = None, flavour: str | None = None
+    action: str,
+    reason: str,
+    existing: str | None = None,
+    flavour: str | None = None,
+    text: str | None = None,
 ) -> Mapping[str, Any]:
     return {
-        "reason": reason, "action": action, "existing": existing, "text": None, "flavour": flavour,
+        "reason": reason, "action": action, "existing": existing, "text": text, "flavour": flavour,
     }  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.conversation.turns import imported, waits
 from oneiro_vault.core.markdown.taxonomy import KINDS, prose
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict
-from oneiro_vault.core.text import claims, polarity
+from oneiro_vault.core.text import claims, corrections, polarity
 from oneiro_vault.core.text.query import fold, tokens
 from oneiro_vault.mind import citations
 from oneiro_vault.mind.base import NOW, Asking, Decision, New, Note, Set, Snapshot, keyed, left_open
@@ -385,20 +385,21 @@ def _refused(capture: Note, unit: Unit, asked: str, why: str, judge: str) -> Dec
 
 
 def put_off(snapshot: Snapshot, filing: Filing, new: list[tuple[set[str], Decision]]) -> None:
-    """Facts close to one which this run has just made (`new`: stems, decision) wait until it is
-    seen."""
+    """Facts close to one which this run has just made (`new`: stems, decision), or that correct one
+    of it, wait until it is seen."""
     filing.done.sort(key=lambda one: filing.order.index(one.key) if one.key in filing.order else -1)
     for place, decision in enumerate(filing.done):
-        words = {
-            stem
-            for edit in decision.edits
-            if isinstance(edit, New)
-            for stem in polarity.stems(prose(edit.body))
-        }
-        if not words:
+        told = " ".join(_told(decision))
+        words = polarity.stems(told)
+        if not told:
             continue
         first = next(
-            (one for said, one in new if len(said & words) >= RELATED * min(len(said), len(words))),
+            (
+                one
+                for said, one in new
+                if (said and len(said & words) >= RELATED * min(len(said), len(words)))
+                or (one in filing.done and _corrects(told, one))
+            ),
             None,
         )
         if first is None:
@@ -408,6 +409,14 @@ def put_off(snapshot: Snapshot, filing: Filing, new: list[tuple[set[str], Decisi
             filing.done[place] = replace(
                 decision, edits=(), instead=None, after=(first.id(snapshot),)
             )
+
+
+def _told(decision: Decision) -> Iterator[str]:
+    return (prose(edit.body).strip() for edit in decision.edits if isinstance(edit, New))
+
+
+def _corrects(told: str, other: Decision) -> bool:
+    return any(corrections.corrects(told, one, together=True) for one in _told(other))
 
 
 def marking(snapshot: Snapshot, filing: Filing) -> list[Decision]:

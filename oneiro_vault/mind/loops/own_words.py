@@ -16,7 +16,7 @@ from oneiro_vault.classify.classifier import TOPICS, Topic
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import personal, turns
 from oneiro_vault.core.markdown.taxonomy import prose
-from oneiro_vault.core.text.corrections import DAYS
+from oneiro_vault.core.text.corrections import DAYS, right
 from oneiro_vault.core.text.polarity import stems
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot, Vectors
 from oneiro_vault.mind.blocks import alike, blocks, ours, words
@@ -106,8 +106,9 @@ def _facts(snapshot: Snapshot, mine: Sequence[Note]) -> Mapping[str, list[Said]]
     )
     found = {topic: [note for note in own if topic in told[note.id]][-LATEST:] for topic in TOPICS}
     older = {note.id: note for notes in found.values() for note in notes}
-    later = older | {note.id: note for note in own[-LATEST * len(TOPICS) :]}
-    near = _near(snapshot, older, later)
+    latest = older | {note.id: note for note in own[-LATEST * len(TOPICS) :]}
+    later = {ident: note for ident, note in latest.items() if note.active}
+    near = _near(snapshot, {one: older[one] for one in older if one in later}, later)
     said = _standing_now(older.values(), _Successors(later.values(), near))
     room = MOST * int(snapshot.settings["distil.characters"])
     return {topic: _newest(_agreeing(topic, some), room) for topic, some in said.items()}
@@ -127,12 +128,13 @@ def _standing_now(facts: Iterable[Note], successors: _Successors) -> Mapping[Top
             )
             if later:
                 over.append((one.topic, one.sentence, later[-1]))
-            else:
+            elif note.active:
                 found[one.topic].append((note, one.words))
                 placed.add((note.id, one.sentence))
     for topic, older, (note, sentence) in over:
         again = (note.id, sentence) in placed or successors.of(note, sentence, None, [sentence])
-        words = first_things.follows(sentence, topic, partial(_shares, _stems(older)))
+        told = right(sentence) if note.memory.supersedes else sentence
+        words = first_things.follows(told, topic, partial(_shares, _stems(older)))
         if words and not again:
             found[topic].append((note, words))
             placed.add((note.id, sentence))
@@ -140,8 +142,9 @@ def _standing_now(facts: Iterable[Note], successors: _Successors) -> Mapping[Top
 
 
 def _own(snapshot: Snapshot, mine: Sequence[Note]) -> list[Note]:
-    """Facts in the person's own words that hold, oldest first, but for those that a person took out
-    or put into other words: what was placed in blocks that no longer are as they were made here."""
+    """Facts in the person's own words that hold, and before them those that others replaced, each
+    oldest first, but for those that a person took out or put into other words: what was placed
+    in blocks that no longer are as they were made here."""
     quoted = {ident for block in mine for ident in block.memory.derived_from}
     known = {block.id for block in mine}
     elsewhere = {
@@ -155,12 +158,16 @@ def _own(snapshot: Snapshot, mine: Sequence[Note]) -> list[Note]:
         there = {paths[ident] for ident in row.memories if ident in paths}
         if row.loop == NAME and not (row.paths and there.issuperset(row.paths)):
             elsewhere.update(row.memories)
+    facts = snapshot.of("semantic")
+    ends = {ident for note in facts for ident in note.memory.supersedes}
+    over = [note for ident in sorted(ends) if (note := snapshot.notes.get(ident))]
+    over = [one for one in over if one.memory.status == "superseded"]
     return [
         note
-        for note in snapshot.of("semantic")
+        for note in [*sorted(over, key=lambda one: one.memory.when() or 0.0), *facts]
         if note.memory.trust in memories.OWN_WORDS
         and (note.id in quoted or note.id not in elsewhere)
-        and _holds(note, snapshot.now)
+        and (not note.active or _holds(note, snapshot.now))
         and _word_for_word(note, snapshot)
     ]
 
@@ -181,12 +188,14 @@ def _begun(note: Note, now: float) -> bool:
 
 
 def _word_for_word(note: Note, snapshot: Snapshot) -> bool:
-    sources = (snapshot.notes.get(ident) for ident in note.memory.derived_from[:1])
-    return all(
-        one is None
-        or turns.in_own_words(prose(note.memory.body), one.memory.body, one.memory.source)
-        for one in sources
-    )
+    source = snapshot.notes.get(next(iter(note.memory.derived_from), ""))
+    if source is None:
+        return True
+    body = prose(note.memory.body)
+    # of a memory that was replaced, what still holds stands without the value that is wrong
+    parts = [body] if memories.captured(source.memory) else body.split(" … ")
+    text, origin = source.memory.body, source.memory.source
+    return all(turns.in_own_words(one.removesuffix(" …"), text, origin) for one in parts)
 
 
 def _near(
@@ -237,9 +246,13 @@ class _Successors:
         words, others = _stems(sentence), [_stems(one) for one in beside]
         found = []
         for later, one, theirs, says, changes in self._said:
-            if (later.memory.when() or 0.0) - (note.memory.when() or 0.0) < APART:
-                continue
             common = words & theirs
+            if note.id in later.memory.supersedes and common:
+                found.append((later, one))
+            if (later.memory.when() or 0.0) - (
+                note.memory.when() or 0.0
+            ) < APART or not note.active:
+                continue
             told = changes and bool(common - _DAYS)
             over = told and len(common) >= ALIKE
             if (note.id, later.id) in self._near:

@@ -19,8 +19,8 @@ from oneiro_vault.core.conversation.turns import KEY as SPANS
 from oneiro_vault.core.conversation.turns import OWN, REFLECTION
 from oneiro_vault.core.markdown.taxonomy import CATEGORY, KINDS, prose, relations, stated
 from oneiro_vault.core.memory import OWN_WORDS, PROCEDURE, epoch, moment, no_weaker, weakest
-from oneiro_vault.core.question import Answer, Question, ShownId
-from oneiro_vault.core.text import claims, polarity
+from oneiro_vault.core.question import TOGETHER, Answer, Question, ShownId
+from oneiro_vault.core.text import claims, corrections, polarity
 from oneiro_vault.core.text.language import CAPITALISING, detect
 from oneiro_vault.core.text.numbers import unsaid
 from oneiro_vault.core.text.query import fold
@@ -123,7 +123,10 @@ class Place(Answer):
 
 def question(capture: Note, unit: Unit, near: Sequence[Note]) -> Question:
     """Where does this fact belong?"""
-    shown = [note.shown(*note.circumstances()) for note in near]
+    shown = [
+        note.shown(*note.circumstances(), *([TOGETHER] if _together(capture, note) else []))
+        for note in near
+    ]
     given = meta(capture, unit)
     facts = (
         ("learned", capture.memory.created[:10]),
@@ -167,7 +170,11 @@ def decide(
             if existing.memory.core or beyond
             else _contradicting(create, existing)
         )
-    if existing.id not in confirmed and not shared(snapshot, unit.content, existing):
+    if not (
+        existing.id in confirmed
+        or shared(snapshot, unit.content, existing)
+        or _says_so(capture, unit, existing)
+    ):
         return replace(
             create,
             reason=f"kept by itself, for {existing.id} is about something else: {place.reason}",
@@ -195,6 +202,8 @@ def once_more(
         return None
     if existing.memory.core or stronger(existing, capture) or _is_older(capture, existing):
         return None
+    if _says_so(capture, unit, existing):
+        return None
     known = {one.id for one in near}
     others = [
         one for one in snapshot.of("semantic") if one.memory.level == 0 and one.id not in known
@@ -206,6 +215,16 @@ def once_more(
     middle = STRANGERS // 2
     rest = [one for one in reversed(near) if one.id != existing.id]
     return question(capture, unit, [*others[:middle], existing, *rest, *others[middle:]])
+
+
+def _together(capture: Note, existing: Note) -> bool:
+    return capture.id in existing.memory.derived_from
+
+
+def _says_so(capture: Note, unit: Unit, existing: Note) -> bool:
+    """Does a fact say itself that it corrects a memory?"""
+    known, together = prose(existing.memory.body), _together(capture, existing)
+    return corrections.corrects(unit.content, known, together=together) is not None
 
 
 def trust(capture: Note) -> str:
@@ -435,18 +454,41 @@ def _superseding(
     assert isinstance(new, New)
     given, told = {**new.meta, "supersedes": [one.id for one in gone]}, new.body
     equal = no_weaker(existing.memory.trust, new.meta["trust"])  # else the fact would lose its own
+    beside: tuple[New, ...] = ()
     if equal and _holds_on(unit, existing, place.text or ""):
-        whole = unit.model_copy(update={"content": place.text})
-        told = body(whole, new.meta["trust"], create.judge)
+        rest = (place.text or "").removeprefix(f"{line(unit.content)} ")
+        if rest != place.text:  # behind the fact's own words
+            beside = (_resting(existing, rest, new.meta["trust"]),)
+        else:
+            whole = unit.model_copy(update={"content": place.text})
+            told = body(whole, new.meta["trust"], create.judge)
     known = [one.memory.importance for one in gone if one.memory.importance is not None]
     if known:
         given["importance"] = max(*known, given.get("importance", 0.0))
     reason = f"{place.flavour}: {place.reason}" if place.flavour else place.reason
+    # what was wrong ends at once, whenever the other begins
+    begins = "" if place.flavour == "correction" else began(unit, capture)
     edits: tuple[New | Set, ...] = (
         New(given, told, new.key),
-        *(_ending(one, capture, unit, snapshot.now) for one in gone),
+        *beside,
+        *(_ending(one, capture, begins, snapshot.now) for one in gone),
     )
     return _instead_of(create, "supersede", gone, edits, reason)
+
+
+def _resting(existing: Note, text: str, given: str) -> New:
+    """What still holds of a memory that was replaced, as one of its own: in its words, with its
+    date and what it is about."""
+    memory, unit = existing.memory, Unit(content=text)
+    keys = ("type", "created", "project", "kind", "tags", "importance", "confidence", "valid_from")
+    meta: dict[str, Any] = {key: getattr(memory, key) for key in keys}
+    meta |= {
+        "title": title(unit),
+        "trust": weakest([memory.trust, given]),
+        "derived_from": [existing.id],
+        "about": [name for name in memory.about if fold(name) in fold(text)],
+    }
+    return New({key: one for key, one in meta.items() if one not in ("", [], (), None)}, text)
 
 
 def _holds_on(unit: Unit, existing: Note, text: str) -> bool:
@@ -475,8 +517,7 @@ def _is_older(capture: Note, existing: Note) -> bool:
     return learned is not None and known is not None and learned < known
 
 
-def _ending(existing: Note, capture: Note, unit: Unit, now: float) -> Set:
-    happened = began(unit, capture)
+def _ending(existing: Note, capture: Note, happened: str, now: float) -> Set:
     if (
         (epoch(happened) or 0.0) > now
     ):  # announced: until then what is known holds; `consolidate.begun` retires it on that day

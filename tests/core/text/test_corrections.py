@@ -96,3 +96,81 @@ def test_what_is_over_is_replaced(new: str, old: str) -> None:
 )
 def test_another_subject_stays(new: str, old: str) -> None:
     assert not corrects(new, old)
+
+
+MOVE = "Tim moves to Porto in January [2027-01] and Jo starts school in September [2027-09]."
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "rest"),
+    [
+        (
+            "No wait, Tim moves in February [2027-02], not January.",
+            MOVE,
+            "Tim moves to Porto … and Jo starts school in September [2027-09].",
+        ),
+        ("The exam is on Thursday, not Tuesday.", "The exam is on Tuesday. I sing.", "I sing."),
+        ("my rent is 980 euros, not 950", "My rent is 950 euros a month.", ""),
+        ("My new boss is Tony, not Tom.", "Tom is my new boss.", ""),
+        ("We fly on Saturday, not Friday.", "We fly to Lisbon on Friday.", "We fly to Lisbon …"),
+        (
+            "The launch isn't in May, it's in July.",
+            "The launch is in May [2027-05] and the fair is in June.",
+            "The launch … and the fair is in June.",
+        ),
+        (
+            "Der Umzug ist nicht am 3. Mai, sondern am 10. Mai.",
+            "Der Umzug ist am 3. Mai und die Küche kommt am 5. Mai.",
+            "Der Umzug … und die Küche kommt am 5. Mai.",
+        ),
+        (
+            "Tim's train leaves at 10:30, not 9:30",
+            "Tim's train leaves at 9:30 from platform 4.",
+            "Tim's train leaves … from platform 4.",
+        ),
+        (
+            "Scratch that, the dentist is on the 14th of December, not the 4th.",
+            "My dentist appointment is on the 4th of December [2026-12-04].",
+            "",
+        ),
+    ],
+)
+def test_what_a_replaced_text_says_besides_is_left(new: str, old: str, rest: str) -> None:
+    found = corrects(new, old)
+    assert found is not None
+    assert (found.rest, found.wrong) == (rest, True)
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("The fair is in February, not January.", MOVE),
+        ("Jo starts school in August, not January.", MOVE),
+        ("If Tim moves in February, not January, we need a van.", MOVE),
+        ("Tim might move in February, not January.", MOVE),
+        ("Tim moves in February, not January?", MOVE),
+        ("Tim moves in February, not January.", "I move with Tim to Porto in January."),
+        (
+            "Tim moves in February, not January.",
+            "Tim moves to Porto in March and Jo moves to Rome in January.",
+        ),
+        (
+            "The exam in chemistry is on the 14th, not the 4th.",
+            "The exam in biology is on the 4th.",
+        ),
+        ("The dentist is on the 14th, not the 4th.", "Kim's dentist is on the 4th."),
+        ("I use Postgres instead of MySQL for the shop.", "I use MySQL for the blog."),
+        ("We meet Ana on Saturday, not Friday.", "We meet Paul on Friday."),
+        ("my knee is done on the 4th of August and not before", "My knee is done on 14 July."),
+    ],
+)
+def test_another_claim_stays(new: str, old: str) -> None:
+    assert corrects(new, old) is None
+
+
+def test_what_it_is_need_be_named_only_in_another_conversation() -> None:
+    new, old = "No wait, it's at 10:30, not 9:30.", "The meeting with Paul is at 9:30."
+    assert corrects(new, old) is None
+    found = corrects(new, old, together=True)
+    assert found is not None
+    assert (found.rest, found.subject) == ("The meeting with Paul …", False)
