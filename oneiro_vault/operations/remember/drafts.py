@@ -15,6 +15,7 @@ from typing import Any, Final
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation.turns import KIND, SOURCE, imported
 from oneiro_vault.core.frontmatter import fields, yaml_block
+from oneiro_vault.core.markdown.quoting import cut_at_word
 from oneiro_vault.core.memory import STATUSES, TYPES, fingerprint
 from oneiro_vault.core.text.query import speaker_of
 from oneiro_vault.core.time import date_ranges as dates
@@ -221,9 +222,7 @@ def title_of(text: str) -> str:
         next(line for line in text.splitlines() if line.strip()).strip().lstrip("#>-* ").strip()
         or "untitled"
     )
-    if len(line) <= TITLE_LENGTH:
-        return line
-    return line[: TITLE_LENGTH - 1].rsplit(" ", 1)[0].rstrip(",;:- ") + "…"
+    return cut_at_word(line, TITLE_LENGTH)
 
 
 def _moment(house: House, given: str) -> str:
