@@ -51,8 +51,6 @@ class Program:
     title: str
     arguments: tuple[str, ...]
     read: Callable[[str], Output]
-    provider: str = ""
-    """To whom the prompts go."""
     env: Mapping[str, str] = field(default_factory=dict)
     more: Callable[[Mapping[str, str]], list[str]] = lambda _: []
     """Arguments that depend on the person's own settings of the program."""
@@ -152,7 +150,6 @@ PROGRAMS: Final[Mapping[str, Program]] = {
             "--system-prompt", SYSTEM,
         ),
         _claude,
-        "Anthropic",
         {"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1", "DISABLE_AUTOUPDATER": "1"},
     ),
     "codex": Program(
@@ -171,7 +168,6 @@ PROGRAMS: Final[Mapping[str, Program]] = {
             f"model_instructions_file={SYSTEM_FILE}", "-",
         ),
         _codex,
-        "OpenAI",
         more=_without_servers,
     ),
     "gemini": Program(
@@ -181,7 +177,6 @@ PROGRAMS: Final[Mapping[str, Program]] = {
             "--allowed-mcp-server-names", "none",
         ),
         _gemini,
-        "Google",
     ),
 }  # fmt: skip
 """File name of a program -> how to run it."""
