@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import groupby
@@ -228,7 +227,7 @@ def title_of(text: str) -> str:
 def _moment(house: House, given: str) -> str:
     """A date as RFC 3339 with an offset; the beginning of the span for words such as `last
     March`."""
-    now = datetime.fromtimestamp(house.clock()).astimezone()
+    now = dates.local(house.clock())
     normal = memories.moment(given)
     if normal:
         return normal
