@@ -184,15 +184,11 @@ PROVIDERS: Final[Mapping[str, str]] = {"anthropic": "Anthropic's API", "openai":
 
 
 def known(command: str) -> str:
-    """The name in `PROGRAMS` of the program a command line starts, "" for any other."""
-    words = split(command)
+    """The name in `PROGRAMS` of the program a command line starts, "" for any other. Raises
+    ValueError for an open quotation mark."""
+    words = shlex.split(command)
     name = Path(words[0]).name if words else ""
     return name if name in PROGRAMS else ""
-
-
-def split(command: str) -> list[str]:
-    """The words of a command line. Raises ValueError for an open quotation mark."""
-    return shlex.split(command)
 
 
 def found(path: str) -> dict[str, str]:
@@ -233,7 +229,7 @@ class CommandJudge:
         parallel: int = 2,
         waiting: Patience | None = None,
     ) -> None:
-        words, name = split(command), known(command)
+        words, name = shlex.split(command), known(command)
         program = PROGRAMS.get(name, PLAIN)
         self.name = f"command:{name or Path(words[0]).name}"
         self._read = program.read
