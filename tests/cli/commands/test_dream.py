@@ -519,3 +519,15 @@ def test_ids_and_branches_at_the_command_line(fresh: Box) -> None:
     done = fresh("review", "--accept", rows[1]["id"])
     assert (done.returncode, b"changed since" in done.stdout) == (1, True)
     assert note.read_text() == kept + "\nMine.\n"
+
+
+def test_a_list_says_that_reports_of_dreams_are_left_out(fresh: Box) -> None:
+    fresh.init()
+    stored(fresh, *ALIKE)
+    for number in range(2):
+        report = Path(fresh.vault, f"report-{number}.md")
+        report.write_text(f"---\ntype: dream\ntitle: Night {number}\n---\nDone: {number}.\n")
+    last = fresh.ok("list", "-n", "400").splitlines()[-1]
+    assert last == "2 reports of dreams are not among them: `oneiro list --type dream`"
+    assert len(fresh.json("list", "--type", "dream")["results"]) == 2
+    assert "more are not shown: `-n " in fresh.ok("list", "-n", "1").splitlines()[-1]
