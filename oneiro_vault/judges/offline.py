@@ -18,8 +18,9 @@ from typing import Any, Final
 from oneiro_vault.classify import first_things, orientation_gate
 from oneiro_vault.classify.classifier import PROCEDURE, dictates, worth_keeping
 from oneiro_vault.classify.names import Name, Tie, find, related
+from oneiro_vault.classify.pasted import joint
+from oneiro_vault.classify.spans import Span, typed
 from oneiro_vault.core.conversation import personal, turns
-from oneiro_vault.core.conversation.tagging import joint
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Question, Raw, Shown
 from oneiro_vault.core.text import claims, corrections, equality
@@ -209,7 +210,7 @@ def _said_on(shown: Shown) -> date | None:
 def own(text: str, speaker: str = "", source: str = "") -> list[str]:
     """What a person typed themselves, or may have, in stretches. No sentence is cut: one of which
     the rest is doubted is a stretch, and of one that holds somebody else's words nothing is."""
-    spans = list(turns.typed(text, speaker, source))
+    spans = list(typed(text, speaker, source))
     extents = [(one.start, one.end) for one in spans if one.own or one.doubted]
     for one, other in pairwise(spans):
         meet = one.end == other.start and (one.own or other.own)
@@ -221,7 +222,7 @@ def own(text: str, speaker: str = "", source: str = "") -> list[str]:
 def _uncut(
     extents: Sequence[tuple[int, int]],
     text: str,
-    spans: tuple[turns.Span, turns.Span],
+    spans: tuple[Span, Span],
     sentence: tuple[int, int],
 ) -> Iterator[tuple[int, int]]:
     """The stretches without what is left of the sentence in which two spans meet; it is one of its

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.core.conversation import turns
+from oneiro_vault.classify import spans
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict, check
 from oneiro_vault.judges.offline import OPEN, OfflineJudge
 from oneiro_vault.mind.loops.consolidate import Merge
@@ -165,9 +165,9 @@ def test_what_may_be_the_persons_is_not_passed_over() -> None:
     assert [unit["content"] for unit in kept(said)] == [
         "boiler: my plumber Ines Kolb comes on 14 April [2026-04-14] at nine."
     ]
-    (own,) = turns.spans(said)
+    (own,) = spans.spans(said)
     assert own.own
-    (own, rest) = turns.spans(
+    (own, rest) = spans.spans(
         "User: got this from a patient I am Wilhelmina Thrupp and I live at the Larches."
     )
     assert (own.own, rest.own, rest.doubted) == (True, False, True)

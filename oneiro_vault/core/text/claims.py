@@ -31,12 +31,20 @@ _GOES_ON: Final = (
 abbreviation."""
 _SMALL: Final = re.compile(r"(?<![\s(]\d)(?<![\s(]\d\d)[.!?…]+[\"'”’)]*\s+([^\W\d_])")
 """Where somebody types without capitals; not behind the day of a month."""
+Word = tuple[str, int, int]
+"""(word, start, end)"""
+_WORD: Final = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 _LEAD: Final = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,3}[.)]\s+)?\s*")
 _INSIDE: Final = re.compile(r"(?<=[^\W_a-zß-ÿ]\.)(?=\w)")
 """In the midst of a name or a number: "vX.Y.Z"."""
 _STEP: Final = re.compile(r"(?:^|(?<=\s))(\d{1,2})[.)][ \t]+(?=[^\s\d])", re.M)
 _OPENS: Final = re.compile(r"(?:^|[:;,.!?–—-])\s*$", re.M)
 """Before the first of several steps."""
+
+
+def words(text: str) -> list[Word]:
+    """The words and marks of a text."""
+    return [(found[0], *found.span()) for found in _WORD.finditer(text)]
 
 
 @lru_cache(maxsize=2048)

@@ -13,8 +13,9 @@ import numpy as np
 
 from oneiro_vault.classify import first_things
 from oneiro_vault.classify.classifier import TOPICS, Topic
+from oneiro_vault.classify.spans import in_own_words
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.conversation import personal, turns
+from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.markdown.taxonomy import prose
 from oneiro_vault.core.text.corrections import DAYS
 from oneiro_vault.core.text.polarity import stems
@@ -183,8 +184,7 @@ def _begun(note: Note, now: float) -> bool:
 def _word_for_word(note: Note, snapshot: Snapshot) -> bool:
     sources = (snapshot.notes.get(ident) for ident in note.memory.derived_from[:1])
     return all(
-        one is None
-        or turns.in_own_words(prose(note.memory.body), one.memory.body, one.memory.source)
+        one is None or in_own_words(prose(note.memory.body), one.memory.body, one.memory.source)
         for one in sources
     )
 
