@@ -112,9 +112,9 @@ def framed() -> Iterator[Line]:
     for language, pool in pools.items():
         others = [one for one in pools if one != language]
         for one in pool[: SWITCHED if language != "en" else SWITCHED * len(others)]:
-            said = _row(order.sample(pools[order.choice(others)], 1))
+            other = _row(order.sample(pools[order.choice(others)], 1))
             own = _row([one])
-            yield Line(f"{own} {said}", ((len(own) + 1, len(own) + 1 + len(said)),), "switched")
+            yield Line(f"{own} {other}", ((len(own) + 1, len(own) + 1 + len(other)),), "switched")
 
 
 def _framed(frame: dict[str, Any], said: Sequence[str], file: str) -> Line:
