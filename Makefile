@@ -62,11 +62,10 @@ drills: $(READY)
 golden: $(READY)
 	GOLDEN=write $(BIN)/pytest tests/cli tests/test_docs.py tests/test_api.py tests/mcp/test_constants.py
 
-# Make the weights of the classifier and of the tagger from tests/corpora anew; `make train TRAIN=--check` only measures, on lines
-# left out.
+# Make the weights of the classifier, the tagger of names and what tells own words from pasted ones from tests/corpora anew;
+# `make train TRAIN=--check` only measures, on lines left out.
 train: $(READY)
 	$(BIN)/python -m tests.classify.train $(TRAIN)
-	$(BIN)/python -m tests.classify.train_tagger $(TRAIN)
 
 # The real Claude Code and Codex, offline, against model endpoints on this machine (their programs, 250 MB, come from npm).
 # GOLDEN=write records their exchanges anew for the default tests.

@@ -16,6 +16,8 @@ import hypothesis
 import pygit2
 import pytest
 
+from tests.box import Box
+
 hypothesis.settings.register_profile("oneiro", deadline=None)  # users' machines are busy
 hypothesis.settings.load_profile("oneiro")
 GIT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
@@ -157,6 +159,17 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def sealed_env(surroundings: Path) -> dict[str, str]:
     """The sealed environment for a subprocess."""
     return sealed(surroundings)
+
+
+@pytest.fixture
+def box(tmp_path: Path, sealed_env: dict[str, str]) -> Iterator[Box]:
+    """A whole machine: a fresh vault behind the command line, its owner on demand, and nothing left
+    behind."""
+    made = Box(tmp_path, sealed_env)
+    try:
+        yield made.init()
+    finally:
+        made.close()
 
 
 @pytest.fixture(autouse=True)

@@ -65,7 +65,8 @@ def commands_guide() -> str:
         "# Commands", "",
         "`oneiro [--vault PATH] [--no-daemon] [--json] [-v] COMMAND`. The vault is `--vault`, "
         "else `ONEIRO_VAULT`,",
-        "else the nearest folder upwards with an `oneiro.toml`, else the machine's default. "
+        "else the nearest folder upwards with an `oneiro.toml`, else what "
+        "an `.oneiro-capture` here or above names, else the machine's default. "
         "`--json` prints one",
         "versioned object (`watch` and `--ack`: one a line); text output is for people and may "
         "change.", "",

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import os
 
+from oneiro_vault.settings import locations
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from oneiro_vault.answers import Json
 
@@ -66,6 +68,12 @@ def find(folder: str) -> Marker:
             if os.path.isfile(os.path.join(place, ALLOW)):
                 return _read(place)
     return Marker()
+
+
+def vault(given: str, cwd: str, env: Mapping[str, str]) -> str:
+    """The vault that is named or near (`locations.find`), else the one that conversations in this
+    folder go to; else ""."""
+    return locations.find(given, cwd, env) or find(cwd).vault
 
 
 def _upwards(folder: str) -> Iterator[str]:

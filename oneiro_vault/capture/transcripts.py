@@ -13,6 +13,7 @@ import json
 import re
 
 from oneiro_vault.capture.privacy import redact
+from oneiro_vault.core.markdown.quoting import cut_at_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -239,9 +240,7 @@ def title(text: str, kind: str) -> str:
     line = next((line for line in text.splitlines() if line.strip(" \t#>-*=_`|")), "").strip(
         " \t#>-*=_`|"
     )
-    line = " ".join(line.removeprefix(TURN).split())
-    if len(line) > _TITLE:
-        line = line[: _TITLE - 1].rsplit(" ", 1)[0].rstrip(",;:- ") + "…"
+    line = cut_at_word(" ".join(line.removeprefix(TURN).split()), _TITLE)
     name = _CALLED.get(kind, "")
     return f"{name}: {line}" if name and line else line or "untitled"
 

@@ -127,16 +127,27 @@ def sayings(text: str) -> list[Saying]:
     A sentence is quoted whole where it asks nothing and only describes, if it were said of somebody
     else; if not, the longest of its clauses that does. How answers should be is said as an order:
     of 1,200 lines that tell a model who it is or what to do the classifier takes 15 for such a
-    wish, and all of these are about answers.
+    wish, and all of these are about answers. What points at somebody ("she") is quoted with the
+    sentence before it, unless that is told there anyway.
     """
     found: list[Saying] = []
-    for sentence in sentences(text):
+    every = sentences(text)
+    for sentence, before in zip(every, ["", *every], strict=False):
         (about,) = topics([sentence])
-        if about is None:
+        words = _quoted(sentence, about, says=True) if about else ""
+        if not words or about is None:
             continue
-        if words := _quoted(sentence, about, says=True):
-            found.append(Saying(sentence, about, words))
+        told = found and found[-1].sentence == before and found[-1].topic == about
+        if not told and claims.points(words) and _leads(before, words):
+            words = f"{before} {words}"
+        found.append(Saying(sentence, about, words))
     return found
+
+
+def _leads(before: str, words: str) -> bool:
+    """Can a sentence be quoted before these words?"""
+    fits = len(before) + len(words) < LONGEST and not _asks(before)
+    return bool(before) and fits and not orientation_gate.prescribes(personal.described(before))
 
 
 def follows(sentence: str, topic: Topic, about: Callable[[str], bool]) -> str:

@@ -25,8 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiro_vault.classify.classifier import model, softmax, trained_with
-from oneiro_vault.core.conversation.tagging import Word, marginals, words
-from oneiro_vault.core.text.claims import sentence_spans
+from oneiro_vault.core.text.claims import Word, sentence_spans, words
 from oneiro_vault.index.embed.onnx import WORDS
 
 Array = npt.NDArray[Any]
@@ -150,6 +149,19 @@ def runs(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
             first = None
         if first is None and label != LABELS[0]:
             first = at
+
+
+def marginals(scores: Array, steps: Array) -> Array:
+    """How likely each word of a line has each label, n x labels: of what speaks for it (`scores`),
+    and for each label after each (`steps`)."""
+    ahead, back = scores.copy(), np.zeros_like(scores)
+    for place in range(1, len(scores)):
+        ahead[place] += np.logaddexp.reduce(ahead[place - 1][:, None] + steps, axis=0)
+        mirror = len(scores) - 1 - place
+        back[mirror] = np.logaddexp.reduce(steps + scores[mirror + 1] + back[mirror + 1], axis=1)
+    both = ahead + back
+    found: Array = np.exp(both - np.logaddexp.reduce(both, axis=1)[:, None])
+    return found
 
 
 def scores(line: Sequence[Word], states: Array, learned: Mapping[str, Array]) -> Array:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneiro_vault.api import Calls, Progress
+from oneiro_vault.capture import markers
 from oneiro_vault.cli.output import ElsewhereError, Style
 from oneiro_vault.daemon.protocol import Request
 from oneiro_vault.errors import InvalidInput, VaultNotFound
-from oneiro_vault.settings import locations
 from oneiro_vault.settings.definitions import Settings, load
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Face:
     @property
     def named(self) -> str:
         """The vault this command means, "" where none was named and none is here."""
-        found = locations.find(self.vault, self.request.cwd, self.request.env)
+        found = markers.vault(self.vault, self.request.cwd, self.request.env)
         return str(found or load(None, self.request.env, strict=False)["vault"] or "")
 
     @property
@@ -60,7 +60,10 @@ class Face:
         """The vault this command means. Raises VaultNotFound."""
         found = self.named
         if not found:
-            hint = "`oneiro init PATH` makes one; --vault PATH names one."
+            hint = (
+                "--vault PATH names one; `oneiro --vault PATH settings --default` makes it the one "
+                "that is meant everywhere; `oneiro init PATH` makes a new one."
+            )
             raise VaultNotFound("no vault was named and none is here", hint=hint)
         path = Path(found).expanduser()
         if not path.is_dir():

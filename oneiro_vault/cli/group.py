@@ -63,7 +63,7 @@ COMMANDS: Final = {name: module for group in GROUPS.values() for name, module in
 
 EPILOG: Final = """\
 The vault is --vault, else $ONEIRO_VAULT, else the nearest folder upwards with an oneiro.toml, \
-else the machine's default.
+else what an .oneiro-capture here or above names, else the machine's default.
 
 Exit codes: 0 done · 1 something is wrong · 2 bad input or settings · 3 no such memory · \
 4 ambiguous id · 5 no vault · 6 the note changed meanwhile · 7 repository busy · \

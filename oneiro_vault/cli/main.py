@@ -92,14 +92,24 @@ def _hook(args: list[str]) -> int:
         return 0
 
 
+def _vault(args: list[str], cwd: str) -> str:
+    """The vault of a command line; where none is named or near, what a marker names is looked for
+    (1 ms), and then the machine's default."""
+    root = locations.find(locations.option(args), cwd, os.environ)
+    if not root:
+        from oneiro_vault.capture import markers
+
+        root = markers.find(cwd).vault or locations.plain_default(os.environ)
+    return root
+
+
 def _bridge(args: list[str]) -> int | None:
     """Serve a model's program by the short way; None for a line that needs more than a vault."""
     words = [word for word in args if not word.startswith("--vault=")]
     plain = words in (["mcp"], ["--vault", *words[1:2], "mcp"], ["mcp", "--vault", *words[2:]])
     try:
         here = os.getcwd()  # noqa: PTH109  # no pathlib on the way of a short command
-        root = locations.find(locations.option(args), here, os.environ)
-        root = root or locations.plain_default(os.environ)
+        root = _vault(args, here)
     except OSError:
         return None
     if not plain or not os.path.isdir(root):  # noqa: PTH112  # the same
@@ -118,8 +128,7 @@ def _thin(args: list[str]) -> int | None:
         cwd = os.getcwd()  # noqa: PTH109  # os.path: no pathlib on the way of a short command
     except OSError:
         return None
-    root = locations.find(locations.option(args), cwd, os.environ)
-    root = root or locations.plain_default(os.environ)
+    root = _vault(args, cwd)
     owner = client.owner_of(root) if root else {}
     if owner.get("version") != protocol.version():
         return None

@@ -19,7 +19,7 @@ ROLES: Final[dict[str, frozenset[str]]] = {
     "admin": frozenset((READ, WRITE, CAPTURE, ORIENT, ADMIN)),
 }
 """What each role may do."""
-KEY_ROLES: Final = tuple(ROLES)[1:]
+KEY_ROLES: Final = tuple(role for role in ROLES if role != "local")
 """Those that a key for another machine may have."""
 
 TOOLS: Final[dict[str, str]] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -58,10 +57,9 @@ class PageGate:
         access: Access,
         names: Names,
         life: Life,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.gate, self.pages, self.access, self.names = gate, pages, access, names
-        self.life, self.clock = life, clock
+        self.life = life
         self._sessions: dict[str, Session] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -76,7 +74,7 @@ class PageGate:
             status = message.get("status", status)
             await send(message)
 
-        caller, began = None, self.clock()
+        caller, began = None, time.monotonic()
         try:
             caller = self._caller(headers)
             answer, receive = await self._answer(scope, headers, receive, caller)
@@ -87,7 +85,7 @@ class PageGate:
         with self.life.request():
             await (answer or self.pages)(scope, receive, with_headers(noting))
         if caller is not None and not scope["path"].startswith(STATIC):
-            took: dict[str, str | int] = {"ms": round(1000 * (self.clock() - began))}
+            took: dict[str, str | int] = {"ms": round(1000 * (time.monotonic() - began))}
             took["from"] = self.names.address(scope, headers)
             self.access.audit.write(caller.name, f"{scope['method']} /ui", status, about=(), **took)
 
@@ -141,7 +139,7 @@ class PageGate:
         session = mint()
         for old in list(self._sessions)[: 1 - MOST]:
             self._sessions.pop(old, None)
-        ends = self.clock() + SESSION_SECONDS
+        ends = time.monotonic() + SESSION_SECONDS
         self._sessions[digest(session)] = Session(caller, ends, self.access.login.mark)
         answer = RedirectResponse("/ui/", 303)
         secure = base.startswith("https:")
@@ -172,8 +170,8 @@ class PageGate:
                 if found.caller.name == LOGIN
                 else self.access.holds(found.caller)
             )
-            if found.ends > self.clock() and holds:
-                self._sessions[name] = found._replace(ends=self.clock() + SESSION_SECONDS)
+            if found.ends > time.monotonic() and holds:
+                self._sessions[name] = found._replace(ends=time.monotonic() + SESSION_SECONDS)
                 return found.caller
             self._sessions.pop(name, None)
         return None

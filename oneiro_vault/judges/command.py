@@ -51,8 +51,6 @@ class Program:
     title: str
     arguments: tuple[str, ...]
     read: Callable[[str], Output]
-    provider: str = ""
-    """To whom the prompts go."""
     env: Mapping[str, str] = field(default_factory=dict)
     more: Callable[[Mapping[str, str]], list[str]] = lambda _: []
     """Arguments that depend on the person's own settings of the program."""
@@ -152,7 +150,6 @@ PROGRAMS: Final[Mapping[str, Program]] = {
             "--system-prompt", SYSTEM,
         ),
         _claude,
-        "Anthropic",
         {"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1", "DISABLE_AUTOUPDATER": "1"},
     ),
     "codex": Program(
@@ -171,7 +168,6 @@ PROGRAMS: Final[Mapping[str, Program]] = {
             f"model_instructions_file={SYSTEM_FILE}", "-",
         ),
         _codex,
-        "OpenAI",
         more=_without_servers,
     ),
     "gemini": Program(
@@ -181,7 +177,6 @@ PROGRAMS: Final[Mapping[str, Program]] = {
             "--allowed-mcp-server-names", "none",
         ),
         _gemini,
-        "Google",
     ),
 }  # fmt: skip
 """File name of a program -> how to run it."""
@@ -189,15 +184,11 @@ PROVIDERS: Final[Mapping[str, str]] = {"anthropic": "Anthropic's API", "openai":
 
 
 def known(command: str) -> str:
-    """The name in `PROGRAMS` of the program a command line starts, "" for any other."""
-    words = split(command)
+    """The name in `PROGRAMS` of the program a command line starts, "" for any other. Raises
+    ValueError for an open quotation mark."""
+    words = shlex.split(command)
     name = Path(words[0]).name if words else ""
     return name if name in PROGRAMS else ""
-
-
-def split(command: str) -> list[str]:
-    """The words of a command line. Raises ValueError for an open quotation mark."""
-    return shlex.split(command)
 
 
 def found(path: str) -> dict[str, str]:
@@ -238,7 +229,7 @@ class CommandJudge:
         parallel: int = 2,
         waiting: Patience | None = None,
     ) -> None:
-        words, name = split(command), known(command)
+        words, name = shlex.split(command), known(command)
         program = PROGRAMS.get(name, PLAIN)
         self.name = f"command:{name or Path(words[0]).name}"
         self._read = program.read

@@ -18,8 +18,9 @@ from typing import Any, Final
 from oneiro_vault.classify import first_things, orientation_gate
 from oneiro_vault.classify.classifier import PROCEDURE, dictates, worth_keeping
 from oneiro_vault.classify.names import Name, Tie, find, related
+from oneiro_vault.classify.pasted import joint
+from oneiro_vault.classify.spans import Span, typed
 from oneiro_vault.core.conversation import personal, turns
-from oneiro_vault.core.conversation.tagging import joint
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import TOGETHER, Question, Raw, Shown
 from oneiro_vault.core.text import claims, corrections, equality
@@ -60,6 +61,16 @@ FIRST_WORDS: Final = 8
 _GAP: Final = re.compile(r"(?<!:)[ \t]*\n[ \t]*\n\s*(?!\s*(?:[-*•–]|\d{1,2}[.)])\s)")
 """Between paragraphs; a list belongs to what is above it."""
 _CLAUSE: Final = re.compile(r"\s*[:=,;\n]\s*|\s+(?:[–—-]+|->|→)\s+|[.!]\s+")
+_KEEP: Final = re.compile(
+    r"(?:(?:and|so|also|ok|okay|yes|then|please|pls|(?:can|could) you|i want you to|und|also|dann|"
+    r"ja|bitte|kannst du)[, ]+)*(?:write|note|jot|put|save|store|keep|remember|record|document|"
+    r"learn|schreib\w*|notier\w*|merk\w*|speicher\w*|halte?)\b"
+    r"(?: (?:down|up|this|that|it|for me|in mind|somewhere|once|please|mal|das|es|dir|bitte|auf|"
+    r"fest|ordentlich))*[ ,]*",
+    re.I,
+)
+"""A request to keep what is told."""
+_HOW: Final = re.compile(r"(?:how|what|when|before|wie|was|wenn|bevor)\b", re.I)
 _ABOUT: Final = frozenset(("person", "organization", "project", "animal"))
 """What a fact is about, of what it names."""
 
@@ -199,7 +210,7 @@ def _said_on(shown: Shown) -> date | None:
 def own(text: str, speaker: str = "", source: str = "") -> list[str]:
     """What a person typed themselves, or may have, in stretches. No sentence is cut: one of which
     the rest is doubted is a stretch, and of one that holds somebody else's words nothing is."""
-    spans = list(turns.typed(text, speaker, source))
+    spans = list(typed(text, speaker, source))
     extents = [(one.start, one.end) for one in spans if one.own or one.doubted]
     for one, other in pairwise(spans):
         meet = one.end == other.start and (one.own or other.own)
@@ -211,7 +222,7 @@ def own(text: str, speaker: str = "", source: str = "") -> list[str]:
 def _uncut(
     extents: Sequence[tuple[int, int]],
     text: str,
-    spans: tuple[turns.Span, turns.Span],
+    spans: tuple[Span, Span],
     sentence: tuple[int, int],
 ) -> Iterator[tuple[int, int]]:
     """The stretches without what is left of the sentence in which two spans meet; it is one of its
@@ -264,21 +275,39 @@ def _without(stretch: str, paragraphs: Sequence[str]) -> list[str]:
 
 
 def _procedure(words: str) -> Mapping[str, Any]:
-    """A procedure as it was dictated, a list by its items; it applies when its first clause of more
-    than a word or two says."""
-    clauses = [one.split() for one in _CLAUSE.split(words)]
-    head = next((one for one in clauses if len(one) >= _TELLING), clauses[0])
+    """A procedure as it was dictated, a step a line where they are marked; it applies when its
+    first clause says that is more than a word or two, or a heading, and no request to keep it."""
+    cuts = [(0, 0), *(one.span() for one in _CLAUSE.finditer(words)), (len(words), len(words))]
+    clauses = [_told(words, one[1], other[0]) for one, other in pairwise(cuts)]
+    telling = (one for one in clauses if _tells_when(words, *one))
+    start, end = next(telling, clauses[0])
+    head = words[start:end].split()
     when = " ".join(head if len(head) <= LONGEST_TRIGGER else head[:FIRST_WORDS])
-    lines = [one.strip() for one in words[words.index(head[0]) :].splitlines() if one.strip()]
-    items = [claims.LIST_MARK.sub("", one, count=1) for one in lines if claims.LIST_MARK.match(one)]
+    steps = claims.steps(words)
     return {
-        "content": "\n".join(items) if len(items) > 1 else " ".join(lines),
+        "content": "\n".join(steps) if steps else " ".join(words[start:].split()),
         "title": f"{when[:1].upper()}{when[1:]}",
         "trigger": when,
         "about": names([words])[0][:5],
         "tags": [],
         "quote": words,
     }
+
+
+def _tells_when(words: str, start: int, end: int) -> bool:
+    heads = start < end and words[end:].lstrip().startswith(":")
+    return heads or len(words[start:end].split()) >= _TELLING
+
+
+def _told(words: str, start: int, end: int) -> tuple[int, int]:
+    """Where a clause says something: behind the request to keep it, nowhere in one that is only
+    that."""
+    asked = _KEEP.match(words, start, end)
+    if not asked:
+        return start, end
+    if _HOW.match(words, asked.end(), end):
+        return asked.end(), end
+    return (end, end) if len(words[asked.end() : end].split()) < _TELLING else (start, end)
 
 
 def _lacks(sentence: str) -> bool:

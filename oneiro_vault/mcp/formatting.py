@@ -115,16 +115,16 @@ def orientation(now: str, found: answers.Oriented) -> str:
     return "\n\n".join([*parts, *less(found["degraded"])])
 
 
-def levels(found: answers.Levels, up: bool, most: int = _STEPS) -> str:
+def levels(found: answers.Levels, up: bool) -> str:
     """A memory and below it what it was made of (or, `up`, what was made of it), each step further
     in; of a conversation the words that count."""
     below: dict[str, list[answers.Level]] = {}
-    for one in found["levels"][:most]:
+    for one in found["levels"][:_STEPS]:
         below.setdefault(one["of"], []).append(one)
     lines = [f"{found['id']} {one_line(found['title'])}", *_below(found["id"], below)]
     if len(lines) == 1:
         lines.append("Nothing was made of it." if up else "It was made of nothing else.")
-    left = len(found["levels"]) - most
+    left = len(found["levels"]) - _STEPS
     return "\n".join([*lines, f"{left} more are not shown."] if left > 0 else lines)
 
 

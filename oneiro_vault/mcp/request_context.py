@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final, TypeAlias, TypeVar
 
 from mcp.server import MCPServer, Server
@@ -37,6 +36,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from oneiro_vault.answers import Json
 from oneiro_vault.api import AsyncCalls, Progress, quiet
 from oneiro_vault.core.principal import ADMIN, LOCAL, SCOPE, Caller
+from oneiro_vault.core.time.date_ranges import local
 
 Ctx: TypeAlias = Context[Any, Any]
 Call: TypeAlias = Callable[[str, Mapping[str, Any], Progress], Awaitable[Json]]
@@ -88,7 +88,7 @@ class Desk:
 
     def now(self) -> str:
         """Local, to the minute."""
-        return f"{datetime.fromtimestamp(self.clock()).astimezone():%Y-%m-%d %H:%M}"
+        return f"{local(self.clock()):%Y-%m-%d %H:%M}"
 
 
 def caller_of(request: object) -> Caller:

@@ -12,8 +12,8 @@ from pydantic import Field
 
 from oneiro_vault.classify import orientation_gate
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.orientation import shorten
+from oneiro_vault.core.markdown.parser import first_sentence
 from oneiro_vault.core.question import Answer, Question, Verdict
 from oneiro_vault.core.text import claims
 from oneiro_vault.core.text.query import analyse
@@ -68,7 +68,7 @@ def trust_of(notes: Iterable[Note]) -> str:
 def refused(title: str, text: str, snapshot: Snapshot) -> str:
     """Why these words may not stand in the orientation; "" when they may."""
     return orientation_gate.objection(
-        title, described(text), text, snapshot.settings["distil.characters"]
+        title, first_sentence(text), text, snapshot.settings["distil.characters"]
     )
 
 
@@ -83,16 +83,11 @@ def pared(text: str) -> str:
     return "\n".join(line for line in lines if not line or any(map(str.isalnum, line))).strip()
 
 
-def described(text: str) -> str:
-    """One sentence for a search row."""
-    return parser.first_sentence(text)
-
-
 def fair_title(title: str, text: str) -> str:
     """The title, or how the text begins where the gate stops a title that speaks to nobody: a
     heading is no sentence."""
     return (
-        shorten(described(text), LONGEST_TITLE)
+        shorten(first_sentence(text), LONGEST_TITLE)
         if text and not claims.speaks(title) and orientation_gate.prescribes(title)
         else title
     )
@@ -103,7 +98,7 @@ def made(title: str, text: str, sources: Sequence[Note], lineage: Sequence[str])
     meta = {
         "type": "orientation",
         "title": title.strip(),
-        "description": described(text),
+        "description": first_sentence(text),
         "trust": trust_of(sources),
     }
     return New(meta | {"derived_from": list(lineage)}, text.strip() + "\n")
@@ -116,7 +111,7 @@ def said_anew(
     m = block.memory
     changes: dict[str, object] = {
         "title": title.strip(),
-        "description": described(text),
+        "description": first_sentence(text),
         "timestamp": NOW,
     }
     lineage = list(dict.fromkeys([*m.derived_from, *(source.id for source in sources), *more]))
@@ -200,7 +195,7 @@ def fitted(
 
 
 def _pared(draft: Draft, limit: int) -> Draft:
-    why = orientation_gate.objection(draft.title, described(draft.text), draft.text, limit)
+    why = orientation_gate.objection(draft.title, first_sentence(draft.text), draft.text, limit)
     text = pared(draft.text) if why else ""
     known = draft.target.memory.body if draft.target else ""
     same = text in ("", draft.text.strip())

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from oneiro_vault.classify.spans import Span, at, weakest_of
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.text import claims, polarity
@@ -60,7 +61,7 @@ _OTHER: Final = re.compile(
 class Cited:
     """The spans a fact rests on, and `problem`: why it may not be filed, "" when it may."""
 
-    spans: tuple[turns.Span, ...] = ()
+    spans: tuple[Span, ...] = ()
     problem: str = ""
 
     def source(self, capture: Note) -> Note:
@@ -68,7 +69,7 @@ class Cited:
         names."""
         memory = capture.memory
         names = [f"{memory.id}#{name}" for name in dict.fromkeys(span.name for span in self.spans)]
-        level = turns.weakest_of(memory, self.spans)
+        level = weakest_of(memory, self.spans)
         return replace(
             capture, memory=replace(memory, trust=level, extra={**memory.extra, turns.KEY: names})
         )
@@ -97,7 +98,7 @@ def cited(unit: Unit, memory: Memory, known: frozenset[str] = frozenset()) -> Ci
     around = "\n".join(
         (memory.title, memory.project, *(body[every[n][0] : every[n][1]] for n in near))
     )
-    found = {span: None for start, end in places for span in turns.at(body, start, end)}
+    found = {span: None for start, end in places for span in at(body, start, end)}
     said = [every[n] for n in chosen]
     ground = _within(body, said, found)  # not what others say in the same sentence
     after = "\n".join(
@@ -111,7 +112,7 @@ def cited(unit: Unit, memory: Memory, known: frozenset[str] = frozenset()) -> Ci
     return Cited(tuple(own if alone else found), problem)
 
 
-def _within(body: str, sentences: Sequence[tuple[int, int]], spans: Iterable[turns.Span]) -> str:
+def _within(body: str, sentences: Sequence[tuple[int, int]], spans: Iterable[Span]) -> str:
     """The words of sentences that stand in one of some spans, a line each."""
     parts = [
         (max(start, span.start), min(end, span.end)) for start, end in sentences for span in spans
@@ -165,7 +166,7 @@ def _best(fact: str, body: str, every: tuple[tuple[int, int], ...]) -> list[int]
     return sorted(chosen)
 
 
-def _names_speaker(fact: str, spans: Sequence[turns.Span]) -> bool:
+def _names_speaker(fact: str, spans: Sequence[Span]) -> bool:
     """May a name that nobody said be that of whoever speaks?"""
     own = all(
         (one.own or one.doubted) and one.speaker in (turns.USER, turns.NOBODY) for one in spans
@@ -179,7 +180,7 @@ def _problem(
     ground: str,
     around: str,
     after: str,
-    spans: Sequence[turns.Span],
+    spans: Sequence[Span],
     known: frozenset[str],
 ) -> str:
     """`ground`: the cited sentences, `around`: with their neighbours, `after`: with the next ones,

@@ -7,9 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from oneiro_vault import answers
+from oneiro_vault.core.markdown.quoting import literal
 from oneiro_vault.judges.budget import Spent
 from oneiro_vault.mind.base import Decision, Due, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Tally
@@ -29,7 +31,7 @@ ANSWERING: Final = ("deferred", "sampling", "auto")
 """Judges for whom an answer may come later."""
 FAULTS: Final = ("loop", "judge")
 """Kinds of failures that are no question's."""
-_MARKS: Final = re.compile(r"([\\`*_\[\]<>#|])")
+plain: Final = partial(literal, limit=300)
 
 
 @dataclass(frozen=True)
@@ -243,7 +245,7 @@ def _told(decision: Decision, notes: Mapping[str, Note], mark: str = "") -> str:
     if decision.transcript:
         lines += [
             "",
-            *(f"    > {plain(line, 1000)}" for line in decision.transcript.splitlines()),
+            *(f"    > {plain(line, limit=1000)}" for line in decision.transcript.splitlines()),
             "",
         ]
     return "\n".join(lines)
@@ -343,14 +345,6 @@ def costs_of(body: str) -> tuple[int, int, int, float]:
 def why_unasked(run: Run) -> dict[str, int]:
     """Why questions were not asked, and how many for each reason."""
     return dict(Counter(why.removeprefix("not asked: ") for _, why in run.unasked))
-
-
-def plain(text: str, limit: int = 300) -> str:
-    """Somebody's words on one line, with nothing in them that Markdown would take for its own."""
-    kept = "".join(c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode())
-    line = " ".join(kept.split())
-    line = line if len(line) <= limit else line[: limit - 1] + "…"
-    return _MARKS.sub(r"\\\1", line)
 
 
 def row(run: Run) -> answers.Run:

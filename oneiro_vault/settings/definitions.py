@@ -266,6 +266,31 @@ def machine_file(env: Mapping[str, str] | None = None) -> Path:
     return Path(locations.machine_file(os.environ if env is None else env))
 
 
+def make_default(vault: Path, env: Mapping[str, str]) -> Path:
+    """Write into the machine's settings which vault is meant where none is named and none is near;
+    everything else in the file stays byte for byte. Raises SettingsError or OSError."""
+    file = machine_file(env)
+    text = file.read_text("utf-8") if file.exists() else ""
+    table = re.search(r"(?m)^[ \t]*\[", text)
+    tables = text[table.start() :] if table else ""
+    top = text.removesuffix(tables)
+    named = f"vault = {json.dumps(str(vault), ensure_ascii=False)}\n"
+    kept = re.sub(r"(?m)^[ \t]*vault[ \t]*=.*\n?", "", top)
+    try:
+        tomllib.loads(f"{named}{kept}{tables}")
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(
+            f"{file} is written so that no line can be added: {error}",
+            kept="Nothing was changed.",
+            hint=f"Write {named.strip()} into its first line.",
+        ) from None
+    file.parent.mkdir(parents=True, exist_ok=True)
+    temp = file.with_name(f"{file.name}.{os.getpid()}.new")
+    temp.write_text(f"{named}{kept}{tables}", encoding="utf-8")
+    temp.replace(file)
+    return file
+
+
 def load(
     vault: Path | None, env: Mapping[str, str] | None = None, *, strict: bool = True
 ) -> Settings:

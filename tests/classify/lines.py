@@ -19,7 +19,7 @@ import numpy as np
 
 from oneiro_vault.classify.classifier import INTENTS, SPEAKERS, TOPICS, Head
 from oneiro_vault.core.conversation import personal
-from tests.classify import marked_names, train_tagger
+from tests.classify import marked_names, typed_lines
 
 FOLDER: Final = Path(__file__).parents[1] / "corpora"
 LABELS: Final[dict[Head, tuple[str, str]]] = {
@@ -151,7 +151,7 @@ def grown(head: Head) -> tuple[list[Line], Any]:
         known += [replace(line, label=False) for line in lines("keep")[::kept]]
         known += [
             Line(line.text, False, SPEAKERS.index("user"), "", line.file)
-            for line in list(train_tagger.typed())[::typed]
+            for line in list(typed_lines.typed())[::typed]
         ]
     if head == "procedure":
         known += list(together_said())

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from oneiro_vault.classify.names import KINDS, LABELS
-from oneiro_vault.core.conversation.tagging import words
+from oneiro_vault.core.text.claims import words
 from oneiro_vault.index.embed.onnx import WORDS
 
 FOLDER: Final = Path(__file__).parents[1] / "corpora" / "names"

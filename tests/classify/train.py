@@ -38,6 +38,8 @@ ADAPTER: Final = "adapter"
 """What turning questions towards their answers is called among the heads."""
 LAYERS: Final = "layers"
 """What tuning them is called among the heads."""
+TYPED: Final = "typed"
+"""What telling a person's own words from others' is called among the heads."""
 ONE: Final[Head] = "topics"
 """The head of whose answers one at most is right."""
 AS_COMMON: Final[tuple[Head, ...]] = (ONE, "intents")
@@ -178,7 +180,7 @@ def figures(sure: Vectors, labels: Any) -> str:
 
 def main() -> None:
     """Write the weights, or measure; of the heads that are named, else of all."""
-    every = {*get_args(Head), NEEDED, ANSWERED, NAMES, RELATIONS, LAYERS, ADAPTER}
+    every = {*get_args(Head), NEEDED, ANSWERED, NAMES, RELATIONS, LAYERS, ADAPTER, TYPED}
     names = every.intersection(sys.argv) or every
     heads: list[Head] = [head for head in get_args(Head) if head in names or LAYERS in names]
     if "--check" in sys.argv:
@@ -188,6 +190,10 @@ def main() -> None:
             from tests.classify import train_adapter
 
             train_adapter.check()
+        if TYPED in names:
+            from tests.classify import train_typed
+
+            train_typed.check()
         if RELATIONS in names:
             from tests.classify import train_relations
 
@@ -197,6 +203,10 @@ def main() -> None:
         if ANSWERED in names:
             train_answered.check([*train_answered.seen()])
         return
+    if TYPED in names:  # it rests on no tuned layers but its own
+        from tests.classify import train_typed
+
+        train_typed.train()
     if LAYERS in names:
         # torch takes seconds, also where tests are collected
         from tests.classify import train_layers

@@ -69,7 +69,7 @@ class Layers:
         """What the layers that stay make of texts."""
         ids = [one.ids for one in self.tokens(texts)]
         found: list[State] = [torch.empty(0)] * len(ids)
-        for batch in _batches(range(len(ids)), ids):
+        for batch in batches(range(len(ids)), ids):
             longest = max(len(ids[at]) for at in batch)
             padded = torch.tensor([ids[at] + [0] * (longest - len(ids[at])) for at in batch])
             mask = torch.tensor([[at < len(ids[one]) for at in range(longest)] for one in batch])
@@ -239,11 +239,11 @@ def _mixed(tasks: dict[str, Any], order: Any) -> list[tuple[str, list[int]]]:
         mixed = order.permutation(len(task.states))
         for start in range(0, len(mixed), task.batch * NEAR):
             near = mixed[start : start + task.batch * NEAR]
-            found += [(name, batch) for batch in _batches(near, task.states, task.batch)]
+            found += [(name, batch) for batch in batches(near, task.states, task.batch)]
     return [found[at] for at in order.permutation(len(found))]
 
 
-def _batches(rows: Sequence[int], sized: Sequence[Any], size: int = BATCH) -> Iterator[list[int]]:
+def batches(rows: Sequence[int], sized: Sequence[Any], size: int = BATCH) -> Iterator[list[int]]:
     """Rows of about one length together."""
     ordered = sorted(rows, key=lambda at: len(sized[at]))
     for start in range(0, len(ordered), size):

@@ -14,8 +14,8 @@ import torch
 from torch import nn
 
 from oneiro_vault.classify import classifier, names
-from oneiro_vault.classify.names import BUCKETS, KINDS, LABELS, WEIGHTS
-from oneiro_vault.core.conversation.tagging import Word, marginals, words
+from oneiro_vault.classify.names import BUCKETS, KINDS, LABELS, WEIGHTS, marginals
+from oneiro_vault.core.text.claims import Word, words
 from oneiro_vault.index.embed.onnx import WORDS
 from tests.classify.marked_names import Line, labels, lines
 

@@ -318,6 +318,37 @@ def test_no_vault_anywhere(box: Box) -> None:
     assert b"no vault was named" in done.stderr
 
 
+def test_the_first_vault_is_the_default_and_a_captured_folder_is_answered_with_its_vault(
+    tmp_path: Path,
+) -> None:
+    config = tmp_path / "config" / "oneiro" / "config.toml"
+    env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config"), "ONEIRO_OWNER_START": "false"}
+    env.pop("ONEIRO_VAULT", None)
+    folder = tmp_path / "project"
+    folder.mkdir()
+
+    def run(*argv: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-c", ENTRY, "--no-daemon", *argv]
+        return subprocess.run(
+            words, cwd=folder, env=env, capture_output=True, text=True, timeout=60
+        )
+
+    refused = run("list")
+    assert refused.returncode == 5
+    assert "settings --default" in refused.stderr
+    for name in ("first", "second"):
+        told = run("init", str(tmp_path / name)).stdout
+        assert (str(config) in told) == (name == "first")
+        assert config.read_text("utf-8") == f'vault = "{tmp_path / "first"}"\n'
+    assert json.loads(run("--json", "status").stdout)["vault"] == str(tmp_path / "first")
+    (folder / ".oneiro-capture").write_text('vault = "../second"\n')
+    assert json.loads(run("--json", "status").stdout)["vault"] == str(tmp_path / "second")
+    config.write_text('# mine\nvault="/gone" # old\n[embed]\nthreads = 2\n')
+    assert run("settings", "--default").returncode == 0
+    named = f'vault = "{tmp_path / "second"}"\n'
+    assert config.read_text("utf-8") == f"{named}# mine\n[embed]\nthreads = 2\n"
+
+
 @pytest.fixture
 def notes(tmp_path: Path) -> Path:
     (tmp_path / "notes" / "Größe 🌱").mkdir(parents=True)

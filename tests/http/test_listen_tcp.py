@@ -15,7 +15,6 @@ from oneiro_vault.errors import InvalidInput, OwnerProblem
 from oneiro_vault.http.auth.authenticator import Access
 from oneiro_vault.http.listen_tcp import Network, check_public, place
 from tests.box import Box, command_line, eventually
-from tests.daemon.conftest import box as box
 from tests.http.remote import Remote, request
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.archive import Archive
-from oneiro_vault.importers.formats import FORMATS, named, recognised
+from oneiro_vault.importers.formats import FORMATS, named
 from tests.importers.exports import TALK, chat, claude_chat, claude_message, zipped
+from tests.importers.memories.folders import known
 
 CLAUDE = claude_chat("k", [claude_message("a", "human", "Hello.")])
 DEEPSEEK = {
@@ -18,11 +19,6 @@ DEEPSEEK = {
 }  # fmt: skip
 SLIM = {"title": "no mapping", "create_time": 1.0, "conversation_id": "s"}
 ACTIVITY = {"header": "Gemini Apps", "title": "Prompted x", "time": "2026-01-01T00:00:00Z"}
-
-
-def seen(path: Path) -> str:
-    with Archive.at(path) as archive:
-        return recognised(archive).name
 
 
 @pytest.mark.parametrize(
@@ -40,7 +36,7 @@ def seen(path: Path) -> str:
     ],
 )
 def test_each_by_its_shape(tmp_path: Path, files: dict[str, object], name: str) -> None:
-    assert seen(zipped(tmp_path / "x.zip", files)) == name
+    assert known(zipped(tmp_path / "x.zip", files)) == name
 
 
 def test_a_loose_file_of_any_name(tmp_path: Path) -> None:
@@ -50,7 +46,7 @@ def test_a_loose_file_of_any_name(tmp_path: Path) -> None:
     zipped(tmp_path / "x.zip", {"y": [CLAUDE]})
     with Archive.at(tmp_path / "x.zip") as archive:
         path.write_bytes(archive.read("y"))
-    assert seen(path) == "claude"
+    assert known(path) == "claude"
 
 
 @pytest.mark.parametrize(
@@ -58,7 +54,7 @@ def test_a_loose_file_of_any_name(tmp_path: Path) -> None:
 )
 def test_what_is_none_says_what_was_seen(tmp_path: Path, files: dict[str, object]) -> None:
     with pytest.raises(InvalidInput, match="is no export that is known here") as caught:
-        seen(zipped(tmp_path / "x.zip", files))
+        known(zipped(tmp_path / "x.zip", files))
     assert all(name in str(caught.value) for name in files)
     assert "chatgpt" in caught.value.hint
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.core.conversation import turns
+from oneiro_vault.classify import spans
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict, check
 from oneiro_vault.judges.offline import OPEN, OfflineJudge
 from oneiro_vault.mind.loops.consolidate import Merge
@@ -165,9 +165,9 @@ def test_what_may_be_the_persons_is_not_passed_over() -> None:
     assert [unit["content"] for unit in kept(said)] == [
         "boiler: my plumber Ines Kolb comes on 14 April [2026-04-14] at nine."
     ]
-    (own,) = turns.spans(said)
+    (own,) = spans.spans(said)
     assert own.own
-    (own, rest) = turns.spans(
+    (own, rest) = spans.spans(
         "User: got this from a patient I am Wilhelmina Thrupp and I live at the Larches."
     )
     assert (own.own, rest.own, rest.doubted) == (True, False, True)
@@ -342,6 +342,23 @@ def test_a_wish_goes_on_with_nothing_said_before() -> None:
             "Quand on ferme l'atelier",
             [],
         ),
+        (
+            "Fire drill: teacher grabs the register, line up at the back door, walk to the netball "
+            "court, call names, hold up the green card if all are there.",
+            "Fire drill",
+            [],
+        ),
+        (
+            "Whenever we rent out the flat, 1) we scan the contract, 2) we take the deposit, 3) we "
+            "tell the police the same day, 4) Ella hands over the keys",
+            "Whenever we rent out the flat",
+            [
+                "we scan the contract",
+                "we take the deposit",
+                "we tell the police the same day",
+                "Ella hands over the keys",
+            ],
+        ),
     ],
 )
 def test_how_something_is_always_done_is_one_procedure_in_its_steps(
@@ -351,6 +368,36 @@ def test_how_something_is_always_done_is_one_procedure_in_its_steps(
     assert (unit["trigger"], unit["quote"]) == (trigger, text)
     assert unit["content"].split("\n") == (steps or [text])
     assert unit["title"] == trigger[:1].upper() + trigger[1:]
+
+
+@pytest.mark.parametrize(
+    ("text", "trigger", "content"),
+    [
+        (
+            "yes, docs/handover-worker.md. and write down how we release, nobody ever did that. "
+            "releases go like this: 1. run migrations on staging, 2. tag the commit, "
+            "3. wait until the pipeline is green, 4. post in #hut-ops on slack. and we never release "
+            "on a friday",
+            "how we release",
+            "run migrations on staging\ntag the commit\nwait until the pipeline is green\n"
+            "post in #hut-ops on slack. and we never release on a friday",
+        ),
+        (
+            "ok, store this. closing the lab: gas taps, fume hoods down, waste logged and lids on, "
+            "lights, key to reception",
+            "closing the lab",
+            "closing the lab: gas taps, fume hoods down, waste logged and lids on, lights, key to "
+            "reception",
+        ),
+    ],
+)
+def test_a_request_to_write_it_down_is_no_part_of_a_procedure_and_nothing_behind_it_is_lost(
+    text: str, trigger: str, content: str
+) -> None:
+    (unit,) = kept(f"User: {text}")
+    assert (unit["title"], unit["trigger"], unit["content"], unit["quote"]) == (
+        f"{trigger[:1].upper()}{trigger[1:]}", trigger, content, text,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from oneiro_vault.app import App
 from oneiro_vault.errors import VaultNotFound
 from oneiro_vault.memory_tool import AsyncVaultMemoryTool, VaultMemoryTool
 from tests.box import Box
-from tests.drills.conftest import box as box
 from tests.memory_tool.wire import Model, speaking
 from tests.operations.conftest import app as app
 from tests.operations.conftest import root as root

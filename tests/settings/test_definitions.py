@@ -17,6 +17,7 @@ from oneiro_vault.settings.definitions import (
     in_force,
     load,
     machine_file,
+    make_default,
 )
 
 
@@ -27,6 +28,17 @@ def places(tmp_path: Path) -> tuple[Path, Path, dict[str, str]]:
     (home / "oneiro").mkdir(parents=True)
     vault.mkdir()
     return vault, home / "oneiro" / "config.toml", {"XDG_CONFIG_HOME": str(home)}
+
+
+def test_what_no_line_can_be_added_to_stays_as_it_is(tmp_path: Path) -> None:
+    env = {"XDG_CONFIG_HOME": str(tmp_path)}
+    file = machine_file(env)
+    file.parent.mkdir()
+    file.write_text("vault = [\n  1,\n")
+    with pytest.raises(SettingsError, match="no line can be added") as caught:
+        make_default(tmp_path / "vault", env)
+    assert str(tmp_path / "vault") in caught.value.hint
+    assert file.read_text() == "vault = [\n  1,\n"
 
 
 def test_nothing_set_gives_the_defaults(places: tuple[Path, Path, dict[str, str]]) -> None:

@@ -65,7 +65,8 @@ class Show:
         if shown:
             self.say(self.face.style(f"   $ {typed}", "cyan"))
         ours = self.face.request
-        inner = Face(Request([], ours.cwd, ours.env, ours.terminal), self.face.make)
+        env = {**ours.env, "ONEIRO_VAULT": str(self.vault)}  # never the machine's default
+        inner = Face(Request([], ours.cwd, env, ours.terminal), self.face.make)
         inner.vault, inner.no_daemon = str(self.vault), self.face.no_daemon
         try:
             found = oneiro.main(list(args), prog_name="oneiro", standalone_mode=False, obj=inner)

@@ -16,7 +16,7 @@ from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line, settled
 from oneiro_vault.errors import InvalidInput, NotFound
-from oneiro_vault.settings.definitions import in_force, load
+from oneiro_vault.settings.definitions import in_force, load, make_default
 
 _FOLDER = files("oneiro_vault") / "help"
 
@@ -82,9 +82,20 @@ def _page(text: str) -> None:
 
 @command("settings")
 @click.option("--all", "every", is_flag=True, help="Also those that have their default.")
-def settings_(face: Face, every: bool) -> Output:
+@click.option(
+    "--default",
+    is_flag=True,
+    help="Make the vault this machine's default, for folders where none is near.",
+)
+def settings_(face: Face, every: bool, default: bool) -> Output:
     """Show the settings that differ from their defaults: value, default, what it is. Without a
     vault: those of this machine."""
+    if default:
+        face.at_home()
+        root = face.root.resolve()
+        file = make_default(root, face.request.env)
+        told = f"{line(str(root))} is this machine's default vault from now on ({line(str(file))})."
+        return Output(told, {"schema": 1, "vault": str(root), "file": str(file)})
     found = face.ops.settings() if face.named else in_force(load(None, face.request.env))
     rows = [one for one in found["settings"] if every or one["value"] != one["default"]]
     width = max((len(one["name"]) for one in rows), default=0)

@@ -19,6 +19,7 @@ from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line
 from oneiro_vault.cli.render import embedded, pace
 from oneiro_vault.errors import LockTimeout, OwnerProblem, few
+from oneiro_vault.settings.definitions import load, make_default
 
 _SHOWN = 20
 LIMIT = 600.0
@@ -65,7 +66,12 @@ def init_(face: Face, path: str | None, here: bool, workflows: bool, no_wait: bo
         state |= {"embedding": _embed(face, state["embedding"])}
     names = "unreadable partial broken language embedding waiting".split()
     told = {"indexed": state["notes"]} | {name: state[name] for name in names}
-    return Output(_told(made, state), {**made, **told})
+    text = _told(made, state)
+    env = face.request.env
+    if not (env.get("ONEIRO_VAULT") or load(None, env, strict=False)["vault"]):
+        file = make_default(Path(made["vault"]), env)
+        text += f"\nIt is the default where no vault is named or near ({line(str(file))})."
+    return Output(text, {**made, **told})
 
 
 def _index(face: Face, notes: int) -> Json:

@@ -158,8 +158,14 @@ def _below(ident: str, below: dict[str, list[answers.Level]], style: Style) -> l
 def list_(face: Face, limit: int, **filters: Any) -> Output:
     """List memories, newest first."""
     found = face.ops.list(limit=limit, **filters)
-    rest = found["total"] - len(found["results"])
-    more = f"\n{rest} more are not shown" if rest > 0 and not any(filters.values()) else ""
+    shown = len(found["results"])
+    rest = 0 if any(filters.values()) else found["total"] - shown
+    if rest > 0 and shown < limit:  # nothing but these is left out of what fits
+        more = f"\n{rest} reports of dreams are not among them: `oneiro list --type dream`"
+    elif rest > 0:
+        more = f"\n{rest} more are not shown: `-n {found['total']}`; of dreams with `--type dream`"
+    else:
+        more = ""
     return Output((render.rows(found["results"], face.style) or "no memories") + more, found)
 
 

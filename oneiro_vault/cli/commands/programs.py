@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from oneiro_vault.cli.main import merge
 from oneiro_vault.cli.output import Output, Style, error_text, line, settled
 from oneiro_vault.core.conversation.turns import FILE
 from oneiro_vault.core.memory import epoch
+from oneiro_vault.core.time.date_ranges import local
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, VaultNotFound
 
 
@@ -108,7 +109,7 @@ def _days(turns: list[transcripts.Turn]) -> list[list[transcripts.Turn]]:
         timed.append(transcripts.Turn(turn.role, turn.text, when))
 
     def day(turn: transcripts.Turn) -> date:
-        return datetime.fromtimestamp(epoch(turn.when) or 0.0).astimezone().date()
+        return local(epoch(turn.when) or 0.0).date()
 
     return [list(turns) for _, turns in groupby(timed, day)]
 

@@ -186,7 +186,13 @@ def _dreams(found: answers.DreamState) -> list[str]:
     text = [f"judge    {who}"]
     text += [f"judge    {line(judge['problem'])}"] if judge["problem"] else []
     captures, questions = found["captures"], found["questions"]
-    text.append(f"waiting  {captures} captures to be encoded, {questions} questions to be answered")
+    by_rules = judge["name"] == "auto" and found["ended"] and not found["unasked"]
+    text.append(
+        "waiting  for nobody: with each run rules file what they can of every capture, and a "
+        "connected model may look at it again (`oneiro help dreams`)"
+        if by_rules
+        else f"waiting  {captures} captures to be encoded, {questions} questions to be answered"
+    )
     last = f"{found['ended']}: {'; '.join(did)}"
     none = "none yet (`oneiro dream` runs the loops now)"
     text.append(f"last run {last if found['ended'] else none}")
@@ -195,10 +201,6 @@ def _dreams(found: answers.DreamState) -> list[str]:
         text.append(
             f"not asked because {why}: these questions are put again with the next run, and "
             f"nothing is lost (`oneiro dream` asks them now)"
-        )
-    elif found["questions"] and judge["name"] == "auto":
-        text.append(
-            "rules decided what they can; for the rest connect a model (`oneiro help dreams`)"
         )
     return text
 

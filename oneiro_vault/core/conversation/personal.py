@@ -11,13 +11,14 @@ from oneiro_vault.core.text.query import fold
 
 TITLES: Final = {
     "who": "Who the person is",
+    "wishes": "What the person wants",
+    "health": "The person's health",
     "work": "The person's work",
     "home": "The person's home",
     "people": "The person's people",
-    "health": "The person's health",
-    "wishes": "What the person wants",
 }
-"""Topic -> title of its block, in the order in which they are shown."""
+"""Topic -> title of its block, in the order in which they are shown: where not all have room, what
+the person wants and may not eat is there."""
 
 PERSON: Final = "the person"
 """Whoever typed it, where others are told."""

@@ -14,6 +14,7 @@ from typing import Final
 
 from oneiro_vault.answers import Influencing, Plots
 from oneiro_vault.core.markdown.diagrams import brief
+from oneiro_vault.core.markdown.quoting import one_line
 
 PERIODS: Final = 32
 """Bars in a row at most: days, where that is enough, else weeks, else months, the last ones."""
@@ -299,7 +300,7 @@ def _summary(chart: Chart) -> str:
 
 
 def _clean(text: str) -> str:
-    return brief("".join(c if c.isprintable() else " " for c in text))
+    return brief(one_line(text))
 
 
 def _up(chart: Chart) -> int:

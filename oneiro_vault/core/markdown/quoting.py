@@ -30,6 +30,7 @@ _ENCODED: Final = re.compile(r"&(?:amp;)*(?:lt|#0*60|#x0*3c)(?!\d);?", re.IGNORE
 _START: Final = re.compile(f"{_OPENING.pattern}|{_ENCODED.pattern}", re.IGNORECASE)
 _ENTITY: Final = re.compile(r"&#?\w{1,31};?")
 _PLAIN: Final = re.compile(r"[^\w:.+@/ -]+")
+_MARKS: Final = re.compile(r"([\\`*_\[\]<>#|])")
 _LONGEST: Final = 120
 _COMMENT: Final = re.compile(
     r"(^ {0,3}(```+|~~~+).*?(?:^ {0,3}\2|\Z)|`[^`\n]*`)|%%.*?%%|<!--(?:(?!<!--|-->).)*-->",
@@ -65,6 +66,30 @@ def escape(text: str) -> str:
 def attribute(value: str) -> str:
     """`value` reduced to what names and dates are made of, at most 120 characters."""
     return " ".join(_PLAIN.sub(" ", value).split())[:_LONGEST]
+
+
+def one_line(text: str, limit: int = 0) -> str:
+    """Its printable characters on one line, cut at `limit` (0: all of them)."""
+    kept = "".join(c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode())
+    line = " ".join(kept.split())
+    return cut(line, limit) if limit else line
+
+
+def literal(text: str, limit: int = 0) -> str:
+    """The same, with nothing in it that Markdown would take for its own."""
+    return _MARKS.sub(r"\\\1", one_line(text, limit))
+
+
+def cut(text: str, limit: int) -> str:
+    """At most `limit` characters, the last of them `…` where some are left out."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def cut_at_word(text: str, limit: int) -> str:
+    """The same, without half a word."""
+    if len(text) <= limit:
+        return text
+    return text[: limit - 1].rsplit(" ", 1)[0].rstrip(",;:- ") + "…"
 
 
 def _neutral(found: re.Match[str]) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
+from oneiro_vault.core.markdown.quoting import one_line
+
 CELL: Final = 280
 """Characters of a text that a cell shows."""
 _MARKS: Final = re.compile(r"([\\`*_\[\]<>#|~!&$])")
@@ -16,11 +18,7 @@ _MARKS: Final = re.compile(r"([\\`*_\[\]<>#|~!&$])")
 def cell(text: str, limit: int = CELL) -> str:
     """Cut at a word, with nothing in it that Markdown, HTML or a hosting site would take for its
     own."""
-    line = " ".join(
-        "".join(
-            c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode()
-        ).split()
-    )
+    line = one_line(text)
     if len(line) > limit:
         line = line[: limit - 1].rsplit(" ", 1)[0] + "…"
     return _MARKS.sub(r"\\\1", line).replace(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from oneiro_vault.core.text.language import STOP_WORDS, detect
@@ -30,7 +31,20 @@ _GOES_ON: Final = (
 abbreviation."""
 _SMALL: Final = re.compile(r"(?<![\s(]\d)(?<![\s(]\d\d)[.!?…]+[\"'”’)]*\s+([^\W\d_])")
 """Where somebody types without capitals; not behind the day of a month."""
+Word = tuple[str, int, int]
+"""(word, start, end)"""
+_WORD: Final = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 _LEAD: Final = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,3}[.)]\s+)?\s*")
+_INSIDE: Final = re.compile(r"(?<=[^\W_a-zß-ÿ]\.)(?=\w)")
+"""In the midst of a name or a number: "vX.Y.Z"."""
+_STEP: Final = re.compile(r"(?:^|(?<=\s))(\d{1,2})[.)][ \t]+(?=[^\s\d])", re.M)
+_OPENS: Final = re.compile(r"(?:^|[:;,.!?–—-])\s*$", re.M)
+"""Before the first of several steps."""
+
+
+def words(text: str) -> list[Word]:
+    """The words and marks of a text."""
+    return [(found[0], *found.span()) for found in _WORD.finditer(text)]
 
 
 @lru_cache(maxsize=2048)
@@ -44,6 +58,8 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     for line in _LINE.finditer(text):
         begin = line.start() + _lead(line[0])
         whole = True
+        marks = [(line.start() + one, line.start() + end) for one, end in step_marks(line[0])]
+        behind, before = dict(marks), {end: one for one, end in marks}
         for one in get_sentence_boundaries(language, _capitals(text[begin : line.end()], language)):
             start, end = begin + one["start_index"], begin + one["end_index"]
             words = text[start:end]
@@ -51,9 +67,14 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
                 start + len(words) - len(words.lstrip()),
                 end - len(words) + len(words.rstrip()),
             )
+            start = behind.get(start, start)
             if start >= end:
                 continue
-            if not whole and _goes_on(text[found[-1][0] : found[-1][1]], words):
+            if not whole and (
+                found[-1][1] > before.get(start, end)
+                or _INSIDE.match(text, start)
+                or _goes_on(text[found[-1][0] : found[-1][1]], words)
+            ):
                 start = found.pop()[0]
             found.append((start, end))
             whole = False
@@ -62,6 +83,31 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
 
 LIST_MARK: Final = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+", re.M)
 """What stands before the item of a list."""
+
+
+def step_marks(text: str) -> list[tuple[int, int]]:
+    """[start, end) of the marks "1. … 2. … 3. …" in the midst of a text that count its steps: none
+    where only one number is followed by a point, as of a day or a floor."""
+    found: list[tuple[int, int]] = []
+    for one in _STEP.finditer(text):
+        if int(one[1]) != len(found) + 1 or _GOES_ON[1].match(text, one.end()):
+            continue
+        if found or _OPENS.search(text[: one.start()]):
+            found.append(one.span())
+    return found if len(found) > 1 else []
+
+
+def steps(text: str) -> list[str]:
+    """The items of a list, or steps that are counted within a line, without their marks; none of a
+    text with less than two."""
+    marks = {one.end(): one.start() for one in LIST_MARK.finditer(text)}
+    marks = {end: start for start, end in step_marks(text)} | marks
+    begins = sorted(marks)
+    if len(begins) < 2:
+        return []
+    parts = pairwise([*begins, len(text)])
+    items = (text[one : marks.get(other, other)] for one, other in parts)
+    return [" ".join(one.split()).rstrip(",; ") for one in items]
 
 
 def split_sentences(text: str) -> list[str]:

@@ -383,11 +383,16 @@ def since_epoch(number: float) -> datetime | None:
         return None
 
 
+def local(moment: float) -> datetime:
+    """As the clock of this machine shows it."""
+    return datetime.fromtimestamp(moment).astimezone()
+
+
 def iso(moment: float) -> str:
     """RFC 3339, in local time; in UTC where the calendar begins and ends, for it has no local time
     there."""
     try:
-        found = datetime.fromtimestamp(moment).astimezone()
+        found = local(moment)
     except (ValueError, OverflowError, OSError):
         found = _EPOCH + timedelta(seconds=min(max(moment, _CALENDAR[0]), _CALENDAR[1]))
     return found.isoformat(timespec="seconds")

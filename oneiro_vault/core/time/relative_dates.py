@@ -147,6 +147,20 @@ _COMING: Final = re.compile(
     r"going to|gonna|'ll|wird|werde|werden|plan|due|by|until|bis|from|starting|ab)\b",
     re.I,
 )
+_TOLD: Final = re.compile(
+    r"\b(?:(?:have|has|had|was|were|been|'ve|hab|habe|haben|hat|hatten?)\W+(?:\w+\W+){0,2}?)?(?:"
+    r"said|told|heard|mentioned|gesagt|sagten?|meinten?|erzahlt|erzählt|gehört|"
+    r"(?P<plans>decided|agreed|planned|booked|signed (?:\w+ ){0,2}?up|registered|enrolled|"
+    r"scheduled|reserved|settled|arranged|promised|beschlossen|entschieden|vereinbart|ausgemacht|"
+    r"abgemacht|gebucht|angemeldet|geplant|zugesagt))\b",
+    re.I,
+)
+_ABOUT: Final = re.compile(r" (?:on|upon|about|with|über|mit)\b", re.I)
+_HOLDS: Final = re.compile(
+    r"\W*\b(?:is|are|am|be|would|should|ist|sind|soll|sollen|findet)\b|(?:'s|'re|’s|’re)\b", re.I
+)
+"""Who decided or said something some time ago may mean a day to come: where they say of it that it
+is, and of what was decided or booked in which month."""
 _PUT_OFF: Final = re.compile(
     r"\b(?:mov|push|shift|delay|slip|postpon|reschedul)\w*(?: [\w.'-]+){0,4}? (?:to|till?|until)"
     r"(?: the)?\s*$",
@@ -178,6 +192,10 @@ _HABIT: Final = re.compile(
 _CLAUSE_END: Final = re.compile(r"[,;!?\n()]|[.:](?!\d)")
 
 
+_SPAN: Final = re.compile(rf"\s*{_TO}\s*(?:the |dem |den |zum )?(?:\d|(?:{_DAY}|{_MONTH})\b)", re.I)
+"""Behind the first day of several."""
+
+
 def find(text: str, said: date) -> list[tuple[int, int, Days]]:
     """(start, end, days) of every expression that means other days on another day, in order."""
     folded = _same_length(text)
@@ -187,7 +205,7 @@ def find(text: str, said: date) -> list[tuple[int, int, Days]]:
     for name, pattern in _PATTERNS:
         for match in pattern.finditer(folded):
             if all(match.end() <= start or match.start() >= end for start, end, _ in found):
-                days = _days(name, match, said, _its_own(match) or _direction(text, match.start()))
+                days = _days(name, match, said, _its_own(match) or _direction(text, name, match))
                 if days:
                     found.append((match.start(), match.end(), days))
     return sorted(found)
@@ -199,13 +217,14 @@ _HALF_A_YEAR: Final = 183
 
 def begins(text: str, said: date) -> date | None:
     """The coming day from which a text says that it holds ("from 4 January", "ab März"), None where
-    it names none or several, or may as well mean the one that was: without its year more than half
-    a year ahead."""
+    it names none or several, where it names the last one too (a visit "from 12 to 16 December"
+    happens then, and nothing holds from then on), or may as well mean the one that was: without its
+    year more than half a year ahead."""
     folded = _same_length(text)
     known = [
         (start, end, first)
         for start, end, (first, _) in find(text, said)
-        if (first - said).days <= _HALF_A_YEAR
+        if (first - said).days <= _HALF_A_YEAR and not _SPAN.search(folded[start:end])
     ]
     known += [
         (one.start(), one.end(), day) for one in _FULL.finditer(folded) if (day := _full(one))
@@ -213,7 +232,8 @@ def begins(text: str, said: date) -> date | None:
     days = {
         day
         for start, end, day in known
-        if _LED.search(folded[:start]) or _LEADS.match(folded[start:end])
+        if (_LED.search(folded[:start]) or _LEADS.match(folded[start:end]))
+        and not _SPAN.match(folded, end)
     }
     return days.pop() if len(days) == 1 and min(days) > said else None
 
@@ -265,10 +285,22 @@ def _same_length(text: str) -> str:
     return "".join(one if len(one := fold(letter)) == 1 else letter.lower() for letter in text)
 
 
-def _direction(text: str, at: int) -> int:
-    """Of the sentence around a place: what was before it says nothing of when."""
-    said = next((text[a:b] for a, b in sentence_spans(text) if a <= at < b), text)
-    return 1 if _COMING.search(said) else -1 if _PAST.search(said) else 1
+def _direction(text: str, name: str, match: re.Match[str]) -> int:
+    """Of the sentence around an expression: what was before it says nothing of when."""
+    at = match.start()
+    begins, ends = next(((a, b) for a, b in sentence_spans(text) if a <= at < b), (0, len(text)))
+    if _COMING.search(said := text[begins:ends]):
+        return 1
+    at, behind = at - begins, said[match.end() - begins :]
+
+    def left(verb: re.Match[str]) -> str:
+        between = said[verb.end() : at]
+        far = len(_WORD.findall(between)) > 1 and not _ABOUT.match(between)
+        of_plan = (verb["plans"] and name == "month") or _HOLDS.search(between)
+        return " " if far and (of_plan or _HOLDS.match(behind)) else verb[0]
+
+    told = _TOLD.sub(left, said[:at]) + said[at:]
+    return -1 if _PAST.search(told) else 1
 
 
 def _its_own(match: re.Match[str]) -> int:

@@ -14,12 +14,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault.core.principal import WRITE, Caller
+from oneiro_vault.core.time.date_ranges import local
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError
 from oneiro_vault.http.auth.access_tokens import (
     Grants,
@@ -168,7 +168,7 @@ class Audit:
     ) -> None:
         """One line; of a request and its answer (`about`) only ids. It never fails what it
         reports."""
-        when = datetime.fromtimestamp(self._clock()).astimezone().isoformat(timespec="milliseconds")
+        when = local(self._clock()).isoformat(timespec="milliseconds")
         entry = {
             "t": when,
             "who": who,

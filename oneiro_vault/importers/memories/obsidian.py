@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from oneiro_vault.core.markdown.quoting import cut
 from oneiro_vault.core.memory import named_date
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.importers.archive import Archive
@@ -145,7 +146,7 @@ def _label(node: Mapping[str, Any]) -> str:
         return f"[[{_target(node)}]]"
     said = prose(node.get("text")) or line(node.get("label")) or line(node.get("url"))
     first = said.splitlines()[0].lstrip("#>-* ") if said else ""
-    return first if len(first) <= _LABEL else first[: _LABEL - 1] + "…"
+    return cut(first, _LABEL)
 
 
 def _place(node: Mapping[str, Any]) -> tuple[float, float, str]:

@@ -14,6 +14,7 @@ from typing import Final
 from oneiro_vault.capture.transcripts import unmarked
 from oneiro_vault.core import memory
 from oneiro_vault.core.frontmatter import fields, salvage, yaml_block
+from oneiro_vault.core.markdown.quoting import one_line
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.time.date_ranges import since_epoch
 from oneiro_vault.errors import InvalidInput, UnreadableNote
@@ -166,8 +167,7 @@ def names(given: object) -> list[str]:
 
 def line(value: object) -> str:
     """Text on one line, without what no file may hold."""
-    said = "" if value is None else str(value).encode("utf-8", "replace").decode()
-    return " ".join("".join(c if c.isprintable() else " " for c in said).split())
+    return "" if value is None else one_line(str(value))
 
 
 def prose(value: object) -> str:

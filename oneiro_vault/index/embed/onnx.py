@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from oneiro_vault.core.conversation.tagging import words
+from oneiro_vault.core.text.claims import words
 from oneiro_vault.index.base import Vectors
 from oneiro_vault.index.embed.models import family_of, settings_in
 

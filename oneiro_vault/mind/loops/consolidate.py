@@ -31,7 +31,7 @@ from oneiro_vault.mind.base import (
 from oneiro_vault.mind.blocks import alike, words
 from oneiro_vault.mind.loops.resolve import covers
 
-NAME: Final = "consolidate"
+name: Final = "consolidate"
 POLICY: Final = 1
 KIND: Final = "merge"
 INSTRUCTION: Final = (
@@ -51,9 +51,6 @@ class Merge(Answer):
     action: Literal["merge", "keep_distinct"]
     keep: ShownId | None = None
     members: list[ShownId] = Field(default_factory=list, max_length=16)
-
-
-name: Final = NAME
 
 
 def run(snapshot: Snapshot) -> Asking:
@@ -93,7 +90,7 @@ def question(group: Sequence[Note]) -> Question:
         Merge,
         tuple(note.shown(*note.circumstances()) for note in members),
         policy=POLICY,
-        stage=NAME,
+        stage=name,
     )
 
 
@@ -153,7 +150,7 @@ def _joined(
 ) -> Decision:
     losers = tuple(superseding(other, keeper.id) for other in others)
     return Decision(
-        loop=NAME,
+        loop=name,
         op="merge",
         title=keeper.memory.title,
         reason=reason,
@@ -275,7 +272,7 @@ def begun(snapshot: Snapshot) -> list[Decision]:
             ids = (note.id, *(one.id for one in old))
             found.append(
                 Decision(
-                    NAME,
+                    name,
                     "supersede",
                     old[0].memory.title,
                     "what was announced has begun",
@@ -319,7 +316,7 @@ def reinstated(snapshot: Snapshot) -> list[Decision]:
         reason = "two machines replaced these by each other"
         ids = (ident, replaced[ident])
         edits = (Set(ident, changes),)
-        found.append(Decision(NAME, "revise", note.memory.title, reason, edits, ids))
+        found.append(Decision(name, "revise", note.memory.title, reason, edits, ids))
     return found
 
 
@@ -328,7 +325,7 @@ def _free(note: Note, ids: tuple[str, ...]) -> Decision:
     reason = "what it could not hold together with is settled"
     others = tuple(ident for ident in ids if ident != note.id)
     return Decision(
-        NAME,
+        name,
         "revise",
         note.memory.title,
         reason,

@@ -16,6 +16,7 @@ from typing import Final
 
 from pydantic import Field
 
+from oneiro_vault.classify.spans import abridged, spans
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.conversation.turns import imported, waits
 from oneiro_vault.core.markdown.taxonomy import KINDS, prose
@@ -292,7 +293,7 @@ def questions(capture: Note, longest: int) -> list[Question]:
         facts = tuple((name, text) for name, text in notes if text)
         shown = Shown(
             memory.id, memory.title, part, memory.created, memory.trust, memory.source, facts,
-            short=turns.abridged(part, who),
+            short=abridged(part, who),
         )  # fmt: skip
         found.append(Question(KIND, INSTRUCTION, Units, (shown,), policy=POLICY, stage=NAME))
     return found
@@ -300,8 +301,9 @@ def questions(capture: Note, longest: int) -> list[Question]:
 
 def _goes_on(body: str, part: str) -> str:
     at = body.find(part)
-    found = turns.at(body, at, at + 1) if at > 0 else []
-    return found[0].speaker if found and turns.without_speaker(part) == part.strip() else ""
+    if at <= 0 or turns.without_speaker(part) != part.strip():
+        return ""
+    return next((one.speaker for one in turns.turns(body) if one.start <= at < one.end), "")
 
 
 def pieces(text: str, longest: int, cuts: Sequence[re.Pattern[str]] = _CUTS) -> list[str]:
@@ -456,11 +458,10 @@ def _ended(filing: Filing) -> dict[str, object]:
     it had."""
     memory = filing.capture.memory
     topics = dict.fromkeys(one for one in filing.topics if resolve.usable(one.replace(" ", "-")))
-    said = {span.name.partition(".")[0] for span in turns.spans(memory.body) if span.speaker}
     found = {
         "topics": list(topics)[:5] if not memory.topics else [],
         "outcome": "" if memory.outcome else filing.outcome,
-        "messages": len(said),
+        "messages": sum(bool(one.speaker) for one in turns.turns(memory.body)),
     }
     return {key: value for key, value in found.items() if value}
 
@@ -511,7 +512,7 @@ def named(snapshot: Snapshot, captures: Sequence[Note]) -> frozenset[str]:
         body = capture.memory.body
         texts += [
             body[one.start : one.end]
-            for one in turns.spans(body)
+            for one in spans(body)
             if one.own and one.speaker == turns.USER
         ]
     words = {fold(word) for text in texts for word in capitalised(text)}

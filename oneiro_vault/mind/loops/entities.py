@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
+from oneiro_vault.classify.spans import named, own_words
 from oneiro_vault.core.conversation import personal, turns
 from oneiro_vault.core.markdown.taxonomy import KINDS, prose
 from oneiro_vault.core.memory import ENTITY, OVER, Memory, captured
@@ -161,7 +162,7 @@ def run(snapshot: Snapshot) -> Asking:
 def _subjects(snapshot: Snapshot) -> dict[str, Subject]:
     """Folded name -> what has it, all its forms together. Words from outside name nobody."""
     notes = [note for note in snapshot.of(*SOURCES) if _speaks(note)]
-    texts = {note.id: _Text(turns.own_words(note.memory)) for note in notes}
+    texts = {note.id: _Text(own_words(note.memory)) for note in notes}
     found: dict[str, Subject] = {}
     tagged = snapshot.named(notes)
     for note in notes:
@@ -206,7 +207,7 @@ def _bare_possessives(found: dict[str, Subject], notes: Sequence[Note]) -> None:
 
 def _together(subject: Subject, form: str, other: str) -> bool:
     """Has a sentence that names it the other form too?"""
-    said = (turns.own_words(note.memory) for note in subject.notes.values())
+    said = (own_words(note.memory) for note in subject.notes.values())
     sentences = (_Text(one) for text in said for one in split_sentences(text))
     return any(one.has(form) and one.has(other) for one in sentences)
 
@@ -254,10 +255,10 @@ class _Over:
         """The sentences of a memory that may be quoted. Of a conversation of which something was
         forgotten only its facts speak: which words those were is gone with them."""
         if not captured(source.memory):
-            return split_sentences(personal.bare(turns.own_words(source.memory)))
+            return split_sentences(personal.bare(own_words(source.memory)))
         if source.id in self._silent:
             return []
-        said = split_sentences(personal.bare(turns.own_words(source.memory)))
+        said = split_sentences(personal.bare(own_words(source.memory)))
         for fact in self._facts.get(source.id, ()):
             said = _without(said, fact, source.memory)
         return said
@@ -276,7 +277,7 @@ def _without(said: Sequence[str], fact: Note, source: Memory) -> list[str]:
     ]
     if len(left) < len(said):
         return left
-    spans = turns.named(source, map(str, fact.memory.extra.get(turns.KEY) or ()))
+    spans = named(source, map(str, fact.memory.extra.get(turns.KEY) or ()))
     heard = " ".join(" ".join(source.body[one.start : one.end].split()) for one in spans)
     return [one for one in said if " ".join(one.split()) not in heard]
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from oneiro_vault.classify import first_things
 from oneiro_vault.classify.classifier import TOPICS, Topic
+from oneiro_vault.classify.spans import in_own_words
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.conversation import personal, turns
+from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.markdown.taxonomy import prose
 from oneiro_vault.core.text.corrections import DAYS, right
 from oneiro_vault.core.text.polarity import stems
@@ -195,7 +196,7 @@ def _word_for_word(note: Note, snapshot: Snapshot) -> bool:
     # of a memory that was replaced, what still holds stands without the value that is wrong
     parts = [body] if memories.captured(source.memory) else body.split(" … ")
     text, origin = source.memory.body, source.memory.source
-    return all(turns.in_own_words(one.removesuffix(" …"), text, origin) for one in parts)
+    return all(in_own_words(one.removesuffix(" …"), text, origin) for one in parts)
 
 
 def _near(

@@ -37,8 +37,8 @@ from oneiro_vault.mind.base import (
 from oneiro_vault.mind.blocks import ours
 from oneiro_vault.mind.loops import stale
 
-NAME: Final = "synthesize"
-KIND: Final = NAME
+name: Final = "synthesize"
+KIND: Final = name
 POLICY: Final = 2
 GROUNDED: Final = 0.5
 """Share of an insight's words that its sources must have."""
@@ -68,9 +68,6 @@ class Insight(Answer):
     title: str = Field(default="", max_length=200)
     text: str = Field(default="", max_length=1200)
     sources: list[ShownId] = Field(default_factory=list, max_length=40)
-
-
-name: Final = NAME
 
 
 def run(snapshot: Snapshot) -> Asking:
@@ -218,7 +215,7 @@ def ended(old: Note) -> Decision:
     readable."""
     reason = "what it rests on no longer holds"
     return Decision(
-        NAME, NAME, old.memory.title, reason, (Set(old.id, {"status": "archived"}),), (old.id,)
+        name, name, old.memory.title, reason, (Set(old.id, {"status": "archived"}),), (old.id,)
     )
 
 
@@ -237,7 +234,7 @@ def stale_insight(old: Note, verdict: Verdict) -> Decision:
         f"{verdict.answer.reason if verdict.answer else ''}"
     ).strip()
     return Decision(
-        NAME,
+        name,
         "flag",
         old.memory.title,
         reason,
@@ -274,8 +271,8 @@ def insight(
         *(superseding(one, "new:insight") for one in replaced),
     )
     return Decision(
-        NAME,
-        NAME,
+        name,
+        name,
         title,
         answer.reason,
         edits,

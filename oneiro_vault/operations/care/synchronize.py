@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +13,7 @@ import filelock
 
 from oneiro_vault import answers
 from oneiro_vault.api import Progress, quiet
+from oneiro_vault.core.time.date_ranges import iso
 from oneiro_vault.errors import LockTimeout, OneiroError, Unreachable
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.settings.definitions import HINT, load
@@ -177,11 +177,7 @@ def standing(house: House) -> answers.SyncState:
 
 
 def _when(moment: float) -> str | None:
-    return (
-        datetime.fromtimestamp(moment, UTC).astimezone().isoformat(timespec="seconds")
-        if moment
-        else None
-    )
+    return iso(moment) if moment else None
 
 
 class Automatic:

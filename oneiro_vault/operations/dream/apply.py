@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from oneiro_vault.classify.spans import named, weakest_of
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.frontmatter import yaml_block
@@ -168,9 +169,7 @@ def trust(snapshot: Snapshot, meta: Mapping[str, Any]) -> str:
         if one in snapshot.notes
     ]
     known = [
-        turns.weakest_of(one, turns.named(one, spans))
-        if spans and one.type == "episodic"
-        else one.trust
+        weakest_of(one, named(one, spans)) if spans and one.type == "episodic" else one.trust
         for one in lineage
     ]
     if not spans:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from oneiro_vault import answers
@@ -58,7 +57,7 @@ def runs(
     """Runs of loops, newest first, each with its decisions, taken back or not. `night`: those of
     the night of this run, or of the `last` that changed something. `changes`: also what each
     decision made of which notes, word by word, and the report. Raises InvalidInput."""
-    now = datetime.fromtimestamp(clock()).astimezone()
+    now = dates.local(clock())
     start = dates.parse_range(since, now)[0] if since else None
     end = dates.parse_range(until, now)[1] if until else None
     found: dict[str, list[Entry]] = {}

@@ -18,8 +18,8 @@ from typing import Final
 import numpy as np
 
 from oneiro_vault.classify import names
+from oneiro_vault.classify.spans import own_words
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.text.query import analyse, tokens
@@ -222,7 +222,7 @@ def _named(house: House, notes: Sequence[Note]) -> dict[str, list[Named]]:
         found = kept["names"] if kept["trained with"] == names.version() else {}
     new = [note for note in notes if note.sha256 not in found]
     with suppress(EmbedderProblem):  # without the packaged model, what a note is said to be about
-        told = names.find([turns.own_words(note.memory) for note in new])
+        told = names.find([own_words(note.memory) for note in new])
         for note, some in zip(new, told, strict=True):
             found[note.sha256] = [(one.text, one.kind, round(one.likely, 2)) for one in some]
     wanted = {note.sha256 for note in notes}

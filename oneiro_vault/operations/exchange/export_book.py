@@ -14,10 +14,9 @@ from oneiro_vault.api import Progress
 from oneiro_vault.core.conversation.turns import IMPORT, imported
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.markdown.parser import Link
-from oneiro_vault.core.markdown.quoting import without_comments
+from oneiro_vault.core.markdown.quoting import literal, without_comments
 from oneiro_vault.core.memory import ENTITY, EPISODIC, OVER, PROCEDURE
 from oneiro_vault.index.base import Row
-from oneiro_vault.operations.exchange.export_okf import plain
 from oneiro_vault.operations.exchange.export_target import Target
 from oneiro_vault.operations.exchange.exported import STAGE, Exported, Selection, attach, relinked
 
@@ -61,7 +60,7 @@ def write(chosen: Selection, target: Target, progress: Progress) -> None:
             out.write("\n".join(["", *_opening(chapter), ""]).encode())
             for heading, rows in chapter.groups.items():
                 if heading:
-                    out.write(f"\n### {plain(heading)}\n".encode())
+                    out.write(f"\n### {literal(heading)}\n".encode())
                 for one in chosen.each(rows):
                     out.write(f"\n{_section(chosen, one, target.single)}\n".encode())
                     files |= dict.fromkeys(one.attachments)
@@ -132,7 +131,7 @@ def _front(chosen: Selection, chapters: Sequence[Chapter]) -> Iterator[str]:
     days = sorted(row.created[:10] for row in chosen.rows if row.created)
     span = f", {days[0]} to {days[-1]}" if days else ""
     number = len(chosen.rows)
-    yield f"# {plain(chosen.title)}"
+    yield f"# {literal(chosen.title)}"
     yield ""
     yield f"{number:,} {'memory' if number == 1 else 'memories'}{span}."
     yield ""
@@ -159,8 +158,8 @@ def _section(chosen: Selection, one: Exported, single: bool) -> str:
     line = " · ".join(filter(None, said))
     heir = chosen.by_id(known.superseded_by) if known.superseded_by else None
     if heir is not None:
-        line += f" · replaced by [{plain(chosen.title_of(heir))}](#m-{heir.handle})"
-    head = f'<a id="m-{one.handle}"></a>\n\n#### {plain(known.title)}'
+        line += f" · replaced by [{literal(chosen.title_of(heir))}](#m-{heir.handle})"
+    head = f'<a id="m-{one.handle}"></a>\n\n#### {literal(known.title)}'
     return "\n\n".join(part for part in (head, line, body.strip()) if part)
 
 
@@ -193,7 +192,7 @@ def _outside(text: str, pattern: re.Pattern[str], said: Callable[[re.Match[str]]
 
 
 def _link(chosen: Selection, one: Exported, link: Link, text: str, single: bool) -> str:
-    label = plain(link.label or link.target or link.heading)
+    label = literal(link.label or link.target or link.heading)
     row = chosen.named(link.target, one.path) if link.target else None
     if row is not None:
         return f"[{label}](#m-{row.handle})"

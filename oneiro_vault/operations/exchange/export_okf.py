@@ -14,6 +14,7 @@ import oneiro_vault
 from oneiro_vault.api import Progress
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.markdown.parser import Link
+from oneiro_vault.core.markdown.quoting import literal
 from oneiro_vault.core.memory import OWN_WORDS, Memory, moment
 from oneiro_vault.core.picture import EXTENSIONS
 from oneiro_vault.errors import InvalidInput
@@ -193,15 +194,15 @@ def indexes(title: str, listed: Sequence[Listed]) -> Iterator[tuple[str, str]]:
             folder = above
     for folder, below in sorted(folders.items()):
         head = [] if folder else ["---", f'okf_version: "{VERSION}"', "---"]
-        lines = [*head, f"# {plain(posixpath.basename(folder) or title)}", ""]
-        lines += [f"* [{plain(name)}/]({quote(name)}/index.md)" for name in sorted(below)]
+        lines = [*head, f"# {literal(posixpath.basename(folder) or title)}", ""]
+        lines += [f"* [{literal(name)}/]({quote(name)}/index.md)" for name in sorted(below)]
         lines += [_entry(one, posixpath.basename(one.place)) for one in inside.get(folder, [])]
         yield posixpath.join(folder, "index.md"), "\n".join([*lines, ""])
 
 
 def _entry(one: Listed, place: str) -> str:
-    more = f" - {plain(one.description)}" if one.description not in ("", one.title) else ""
-    return f"* [{plain(one.title)}]({quote(place)}){more}"
+    more = f" - {literal(one.description)}" if one.description not in ("", one.title) else ""
+    return f"* [{literal(one.title)}]({quote(place)}){more}"
 
 
 def log(listed: Sequence[Listed]) -> str:
@@ -212,12 +213,6 @@ def log(listed: Sequence[Listed]) -> str:
     lines = ["# Log", ""]
     for day in sorted(filter(None, days), reverse=True)[:_MOST_DAYS]:
         lines += [f"## {day}", ""]
-        lines += [f"* [{plain(one.title)}](/{quote(one.place)})" for one in days[day]]
+        lines += [f"* [{literal(one.title)}](/{quote(one.place)})" for one in days[day]]
         lines.append("")
     return "\n".join(lines)
-
-
-def plain(text: str) -> str:
-    """Words on one line, with nothing in them that Markdown would take for its own."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", line)

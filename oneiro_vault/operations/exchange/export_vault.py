@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from oneiro_vault import answers
@@ -143,7 +142,7 @@ def select(
     recall_show.check_text(*types, *tags, since)
     if types and not view.past:
         types = checked_types(house, types)
-    now = datetime.fromtimestamp(house.clock()).astimezone()
+    now = dates.local(house.clock())
     rows = view.index.list(
         type=tuple(types) or None,
         without=() if types else recall_show.REPORT,

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -176,7 +175,7 @@ def _uses(house: House, until: float) -> dict[str, Use]:
 def span(now: float, text: str) -> dates.Range:
     """[from, to) of the moment that a text names, in epoch seconds."""
     _textual(text)
-    return dates.parse_moment(text, datetime.fromtimestamp(now).astimezone())
+    return dates.parse_moment(text, dates.local(now))
 
 
 def find(vault: Vault, now: float, text: str) -> Moment:

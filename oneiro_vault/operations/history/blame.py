@@ -46,7 +46,7 @@ def blame(indexing: Indexing, /, id: str) -> answers.Blame:
             {
                 "paragraph": number,
                 "text": text,
-                "source": whose.get(_folded(text)),
+                "source": whose.get(units.plain(text)),
                 **_origin(
                     indexing.vault, max(found, key=lambda line: line.when, default=Line()), entries
                 ),
@@ -103,10 +103,6 @@ def _paragraphs(
     for number, unit in enumerate(found):
         yield number, unit.text, lines[at : at + unit.text.count("\n") + 1]
         at += (unit.text + unit.gap).count("\n")
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _origin(vault: Vault, line: Line, entries: Mapping[str, Entry]) -> answers.Origin:
@@ -172,4 +168,4 @@ def _sources(indexing: Indexing, note: Memory) -> Iterator[tuple[answers.Source,
                         "status": "forgotten",
                         "created": old.created or None,
                     }
-            yield data, [_folded(unit.text) for unit in units.split(words)[1]]
+            yield data, [units.plain(unit.text) for unit in units.split(words)[1]]

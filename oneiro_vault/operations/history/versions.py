@@ -11,6 +11,7 @@ from typing import Final, cast
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter.salvage import salvage
+from oneiro_vault.core.markdown.quoting import cut
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.index.base import Row
@@ -180,7 +181,7 @@ def _held(row: Row, body: str) -> answers.Held:
         "id": row.handle,
         "title": row.title,
         "status": row.status,
-        "says": says if len(says) <= _SAYS else says[: _SAYS - 1] + "…",
+        "says": cut(says, _SAYS),
         "learned": row.created or None,
         "since": row.valid_from or row.created or None,
         "until": row.valid_until or None,

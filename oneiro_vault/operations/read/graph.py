@@ -214,11 +214,10 @@ def _level(house: House, row: Row, of: Row, depth: int, up: bool) -> answers.Lev
 
 
 def _raw(house: House, capture: Row, fact: Row) -> str:
-    """The words of a capture that a memory rests on."""
-    named = [str(one) for one in house.indexing.load(fact)[1].extra.get(turns.KEY) or ()]
+    """The turns of a capture that a memory rests on."""
+    names = [str(one) for one in house.indexing.load(fact)[1].extra.get(turns.KEY) or ()]
     _, known, _ = served(house.indexing, capture)
-    said = [known.body[one.start : one.end].strip() for one in turns.named(known, named)]
-    return "\n".join(said)[:_WORDS]
+    return "\n".join(turns.named(known, names))[:_WORDS]
 
 
 NAME: Final = "name"

@@ -70,21 +70,25 @@ def _last(row: Row) -> tuple[float, str]:
 
 
 def _ended(vault: Vault, row: Row, body: str) -> Ended:
-    said = {one.name.partition(".")[0] for one in turns.spans(body) if one.speaker in _PEOPLE}
+    messages = sum(one.speaker in _PEOPLE for one in turns.turns(body))
     words = row.outcome or (body if REFLECTION in row.tags else _farewell(vault, row, body))
     return {
         "id": row.handle, "path": row.path, "size": row.size, "session": row.session,
-        "day": row.created[:10], "messages": len(said), "words": _short(words),
+        "day": row.created[:10], "messages": messages, "words": _short(words),
     }  # fmt: skip
 
 
 def _farewell(vault: Vault, row: Row, body: str) -> str:
-    """The last words of the person that say something; nobody else's begin a conversation."""
+    """The last words of the person that say something; nobody else's begin a conversation. No model
+    is asked, as this follows on every change: of a turn in which anything else may stand, nothing
+    is told, nor of a long one."""
     try:
         memory = memories.parse(row.path, vault.read(row.path))
     except OneiroError:
         return ""
-    said = turns.own_words(replace(memory, body=body)).split("\n\n")
+    from oneiro_vault.classify.spans import said_plainly  # as in `drafts`
+
+    said = said_plainly(replace(memory, body=body), LONGEST)
     return next((one for one in reversed(said) if len(tokens(one)) >= _FEWEST), "")
 
 

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict
-from datetime import datetime
 from hashlib import sha256
 from typing import Final, cast
 
@@ -179,7 +178,7 @@ def many(value: str | Sequence[str]) -> tuple[str, ...]:
 def _span(house: House, since: str | None, until: str | None) -> tuple[float | None, float | None]:
     """[from, to) in epoch seconds. `since` begins where its span begins; `until` includes the whole
     of its span."""
-    now = datetime.fromtimestamp(house.clock()).astimezone()
+    now = dates.local(house.clock())
     start = dates.parse_range(since, now)[0] if since else None
     end = dates.parse_range(until, now)[1] if until else None
     if start is not None and end is not None and start >= end:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import Final
@@ -9,11 +10,13 @@ from typing import Final
 from oneiro_vault import answers
 from oneiro_vault.api import Progress
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.markdown.taxonomy import prose
 from oneiro_vault.core.memory import captured, profile
-from oneiro_vault.core.text import corrections
+from oneiro_vault.core.text import corrections, polarity
 from oneiro_vault.core.text.claims import split_sentences
 from oneiro_vault.core.text.equality import says_all
+from oneiro_vault.core.text.numbers import figures
 from oneiro_vault.core.text.query import analyse, content_words, fts_expression
 from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound
 from oneiro_vault.index.base import Filters, Row
@@ -32,6 +35,12 @@ _APART: Final = 0.1
 and how far the next one must be behind."""
 _SPOKEN_OF: Final = 0.5
 """Share of a sentence's words that a correction has which speaks of it."""
+_NOT: Final = re.compile(
+    r"\b(?:not|no longer|nicht(?: mehr)?|instead of|rather than|(?:an)?statt)\b"
+    r"(?P<old>(?:[^,;:.!?–—]|(?<=\d)[,:.](?=\d))+)",
+    re.I,
+)
+"""The clause that says what is over."""
 _LOOKED_AT: Final = 8
 """Memories that hold all words of a new one and are compared with it: the shortest."""
 _DUPLICATE: Final = 0.85
@@ -168,11 +177,14 @@ def corrected(house: House, text: str, progress: Progress) -> Row:
     found = (one.row for one in search.run(asked, vector))
     rows = [row for row in found if not captured(row) and not profile(row)]
     bodies = house.index.bodies([row.key for row in rows])
+    weighed = dict(zip(rows, weigh(house.index, text, vector, rows), strict=True))
+    if over := _denied(text):  # what says the denied itself is meant, not what has the new already
+        wrong = [row for row in rows if _affirms(bodies.get(row.key, ""), over)]
+        rows = [row for row in wrong if weighed[row] >= _MAY_BE] or rows
     said = [row for row in rows if corrections.corrects(text, bodies.get(row.key, "").strip())]
     if len(said) == 1:
         return said[0]
-    weights = weigh(house.index, text, vector, rows)
-    order = sorted(zip(weights, rows, strict=True), key=lambda one: -one[0])
+    order = sorted(((weighed[row], row) for row in rows), key=lambda one: -one[0])
     near = [(weight, row) for weight, row in order if weight >= _MAY_BE]
     if not near:
         raise NotFound(
@@ -188,6 +200,20 @@ def corrected(house: House, text: str, progress: Progress) -> Row:
         kept=KEPT,
         hint="Name it: `oneiro correct --id ID TEXT`.",
     )
+
+
+def _denied(text: str) -> str:
+    """What a text says is not so: ", not at 10", "instead of Thursday"."""
+    return " ".join(one["old"] for one in _NOT.finditer(text))
+
+
+def _affirms(body: str, over: str) -> bool:
+    """Does a memory say, and not deny itself, what is over: all its numbers, or without any all its
+    words?"""
+    said = _NOT.sub(" ", personal.bare(body))
+    if numbers := figures(over):
+        return numbers <= figures(said)
+    return polarity.stems(over) <= polarity.stems(said)
 
 
 def besides(house: House, text: str, known: memories.Memory) -> str:

@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import groupby
@@ -15,6 +14,7 @@ from typing import Any, Final
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation.turns import KIND, SOURCE, imported
 from oneiro_vault.core.frontmatter import fields, yaml_block
+from oneiro_vault.core.markdown.quoting import cut_at_word
 from oneiro_vault.core.memory import STATUSES, TYPES, fingerprint
 from oneiro_vault.core.text.query import speaker_of
 from oneiro_vault.core.time import date_ranges as dates
@@ -221,15 +221,13 @@ def title_of(text: str) -> str:
         next(line for line in text.splitlines() if line.strip()).strip().lstrip("#>-* ").strip()
         or "untitled"
     )
-    if len(line) <= TITLE_LENGTH:
-        return line
-    return line[: TITLE_LENGTH - 1].rsplit(" ", 1)[0].rstrip(",;:- ") + "…"
+    return cut_at_word(line, TITLE_LENGTH)
 
 
 def _moment(house: House, given: str) -> str:
     """A date as RFC 3339 with an offset; the beginning of the span for words such as `last
     March`."""
-    now = datetime.fromtimestamp(house.clock()).astimezone()
+    now = dates.local(house.clock())
     normal = memories.moment(given)
     if normal:
         return normal

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.markdown import taxonomy
+from oneiro_vault.core.time.date_ranges import local
 from oneiro_vault.core.time.relative_dates import begins
 from oneiro_vault.errors import InvalidInput, OneiroError, StaleMemory
 from oneiro_vault.errors import shown as quoted
@@ -259,9 +259,7 @@ def correct(
     words, leaves the other in force until then."""
     body = body_of(text, house.settings["notes.indexed_bytes"])
     house.indexing.converge()
-    if valid_from is None and (
-        day := begins(body, datetime.fromtimestamp(house.clock()).astimezone().date())
-    ):
+    if valid_from is None and (day := begins(body, local(house.clock()).date())):
         valid_from = day.isoformat()
     row = house.indexing.resolve(id) if id else corrected(house, body.strip(), progress)
     item = {"text": text, "type": row.type, "replaces": row.handle, "valid_from": valid_from}

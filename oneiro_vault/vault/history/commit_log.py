@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Final, NamedTuple
 
+from oneiro_vault.core.markdown.quoting import one_line
 from oneiro_vault.errors import GitProblem
 from oneiro_vault.vault.change import OPS, Operation
 from oneiro_vault.vault.git.commands import Commands
@@ -73,13 +74,6 @@ class Line(NamedTuple):
     before: tuple[str, str] = ("", "")
 
 
-def one_line(text: str, limit: int = _VALUE) -> str:
-    """Printable characters of `text` on one line, cut at `limit`."""
-    kept = "".join(c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode())
-    line = " ".join(kept.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
 def message(operation: Operation, device: str) -> str:
     """The commit message of an operation."""
     lines = [
@@ -88,7 +82,7 @@ def message(operation: Operation, device: str) -> str:
         f"Oneiro-Op: {operation.op}",
     ]
     lines += [
-        f"Oneiro-Memory: {one_line(memory)}"
+        f"Oneiro-Memory: {one_line(memory, _VALUE)}"
         for memory in dict.fromkeys(operation.memories)
         if memory
     ]
@@ -102,7 +96,9 @@ def message(operation: Operation, device: str) -> str:
         ("Decision", operation.decision),
         ("Fence", str(operation.fence or "")),
     )
-    lines += [f"Oneiro-{name}: {line}" for name, value in fields if (line := one_line(value))]
+    lines += [
+        f"Oneiro-{name}: {line}" for name, value in fields if (line := one_line(value, _VALUE))
+    ]
     return "\n".join(lines) + "\n"
 
 

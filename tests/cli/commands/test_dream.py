@@ -519,3 +519,26 @@ def test_ids_and_branches_at_the_command_line(fresh: Box) -> None:
     done = fresh("review", "--accept", rows[1]["id"])
     assert (done.returncode, b"changed since" in done.stdout) == (1, True)
     assert note.read_text() == kept + "\nMine.\n"
+
+
+def test_a_list_says_that_reports_of_dreams_are_left_out(fresh: Box) -> None:
+    fresh.init()
+    stored(fresh, *ALIKE)
+    for number in range(2):
+        report = Path(fresh.vault, f"report-{number}.md")
+        report.write_text(f"---\ntype: dream\ntitle: Night {number}\n---\nDone: {number}.\n")
+    last = fresh.ok("list", "-n", "400").splitlines()[-1]
+    assert last == "2 reports of dreams are not among them: `oneiro list --type dream`"
+    assert len(fresh.json("list", "--type", "dream")["results"]) == 2
+    assert "more are not shown: `-n " in fresh.ok("list", "-n", "1").splitlines()[-1]
+
+
+def test_what_rules_have_filed_is_no_backlog(fresh: Box) -> None:
+    fresh.init()
+    stored(fresh, *ALIKE)
+    assert "waiting  0 captures to be encoded, 0 questions" in fresh.ok("status")
+    fresh.ok("dream", "--judge", "offline")
+    text = fresh.ok("status")
+    assert "waiting  for nobody: with each run rules file what they can" in text
+    assert "to be answered" not in text
+    assert {"captures", "questions"} <= fresh.json("status")["dreams"].keys()

@@ -18,7 +18,11 @@ from hypothesis import strategies as st
 from oneiro_vault.core.markdown.quoting import (
     PREFACE,
     attribute,
+    cut,
+    cut_at_word,
     escape,
+    literal,
+    one_line,
     quote,
     without_comments,
 )
@@ -231,3 +235,14 @@ def test_comments_without_end_take_no_time() -> None:
         begun = time.perf_counter()
         without_comments(mark * 100_000)
         assert time.perf_counter() - begun < 1
+
+
+def test_a_text_on_one_line() -> None:
+    assert one_line(" a\r\n\tb\u2028c\x00\udcff ") == "a b c ?"
+    assert one_line("word " * 9, 10) == "word word…"
+    assert literal("[a](b)\n# *c* <d>", 20) == r"\[a\](b) \# \*c\* \<d\>"
+
+
+def test_a_text_that_is_cut() -> None:
+    assert (cut("four", 4), cut("fives", 4)) == ("four", "fiv…")
+    assert (cut_at_word("one, two", 8), cut_at_word("one, two", 7)) == ("one, two", "one…")

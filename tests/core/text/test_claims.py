@@ -79,6 +79,19 @@ def test_anything_can_be_read(text: str) -> None:
                 "kennst du das?",
             ],
         ),
+        (
+            "it goes like this: 1. tag vX.Y.Z, 2. wait, 3. post it. then we rest",
+            ["it goes like this: 1. tag vX.Y.Z, 2. wait, 3. post it.", "then we rest"],
+        ),
+        ("1. First step. 2. Second step. 3. Third.", ["First step.", "Second step.", "Third."]),
+        ("I went home.Then I slept.", ["I went home.", "Then I slept."]),
+        (
+            "Wir kommen am 1. Mai, die anderen am 2. Juni. Das passt.",
+            [
+                "Wir kommen am 1. Mai, die anderen am 2. Juni.",
+                "Das passt.",
+            ],
+        ),
         ("Das macht ca. fünf Euro. Mehr nicht.", ["Das macht ca. fünf Euro.", "Mehr nicht."]),
         ("", []),
         (" \n ", []),
@@ -86,6 +99,19 @@ def test_anything_can_be_read(text: str) -> None:
 )
 def test_sentences(text: str, parts: list[str]) -> None:
     assert split_sentences(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("so: 1. tag it, 2) push it; 3. rest.", ["tag it", "push it", "rest."]),
+        ("so:\n- tag it\n  and wait\n- push it", ["tag it and wait", "push it"]),
+        ("we meet on 3. May, at 1. and 2.", []),
+        ("so: 1. tag it", []),
+    ],
+)
+def test_steps(text: str, steps: list[str]) -> None:
+    assert claims.steps(text) == steps
 
 
 def test_places_are_those_of_the_text() -> None:

@@ -152,3 +152,58 @@ def test_what_does_not_recur_has_one(text: str, dated: str) -> None:
 def test_the_day_from_which_it_holds(text: str, day: str | None) -> None:
     found = begins(text, date(2026, 11, 26))
     assert (found and found.isoformat()) == day
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My mother Danuta visits from 12 to 16 December, not on 5 December.",
+        "Ana is here from 1 to 5 December",
+        "I am off from 27 December to 3 January",
+        "The road is closed from 12 December 2026 until 16 December 2026",
+        "Mama kommt vom 12. bis 16. Dezember",
+        "Ab 12. Dezember bis zum 16. Dezember ist zu",
+        "From March to May we are in Oslo",
+    ],
+)
+def test_a_span_of_days_is_no_beginning(text: str) -> None:
+    assert begins(text, date(2026, 11, 26)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "dated"),
+    [
+        (
+            "hm and i decided: no half marathon in april, ill do the 10k in innsbruck in may instead",
+            "hm and i decided: no half marathon in april [2027-04], ill do the 10k in innsbruck in may "
+            "[2027-05] instead",
+        ),
+        (
+            "we agreed that the launch is in april",
+            "we agreed that the launch is in april [2027-04]",
+        ),
+        ("I signed up for the run in may", "I signed up for the run in may [2027-05]"),
+        ("we booked the cabin in june", "we booked the cabin in june [2027-06]"),
+        ("she said the exam is in march", "she said the exam is in march [2027-03]"),
+        (
+            "wir haben beschlossen, dass der Launch im April ist",
+            "wir haben beschlossen, dass der Launch im April [2027-04] ist",
+        ),
+        (
+            "ich hab mich für den Lauf im Mai angemeldet",
+            "ich hab mich für den Lauf im Mai [2027-05] angemeldet",
+        ),
+        ("we agreed the demo is on friday", "we agreed the demo is on friday [2026-11-27]"),
+        (
+            "we decided in march that the launch is in april",
+            "we decided in march [2026-03] that the launch is in april [2027-04]",
+        ),
+        ("we decided in april", "we decided in april [2026-04]"),
+        ("we agreed on the budget in march", "we agreed on the budget in march [2026-03]"),
+        ("she told me she quit in april", "she told me she quit in april [2026-04]"),
+        ("he said the parcel was lost in april", "he said the parcel was lost in april [2026-04]"),
+        ("I booked the flights on monday", "I booked the flights on monday [2026-11-16]"),
+    ],
+)
+def test_what_was_decided_or_said_may_be_to_come(text: str, dated: str) -> None:
+    assert beside(text, date(2026, 11, 21)) == dated

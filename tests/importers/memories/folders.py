@@ -10,6 +10,7 @@ from zipfile import ZipFile
 from oneiro_vault.importers.archive import Archive
 from oneiro_vault.importers.formats import recognised
 from oneiro_vault.importers.records import Conversation, Format, Note, Record, Skipped
+from tests.importers import exports
 
 MODIFIED = 1_700_000_000  # 2023-11-14
 Files = Mapping[str, str | bytes]
@@ -48,22 +49,12 @@ def known(path: Path) -> str:
 
 def notes(found: list[Record]) -> dict[str, Note]:
     """The notes by their titles."""
-    return {one.title: one for one in notes_in_order(found)}
-
-
-def notes_in_order(found: list[Record]) -> list[Note]:
-    """The notes as they came, also those that have no title."""
-    return [one for one in found if isinstance(one, Note)]
+    return {one.title: one for one in exports.notes(found)}
 
 
 def talks(found: list[Record]) -> dict[str, Conversation]:
     """The conversations by their ids."""
     return {one.id: one for one in found if isinstance(one, Conversation)}
-
-
-def said(talk: Conversation) -> list[tuple[str, str]]:
-    """Who says what in one."""
-    return [(turn.speaker, turn.text) for turn in talk.turns]
 
 
 def skipped(found: list[Record]) -> dict[str, str]:

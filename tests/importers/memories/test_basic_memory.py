@@ -10,16 +10,8 @@ import pytest
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.importers.memories.basic_memory import FORMAT
 from oneiro_vault.importers.records import Note
-from tests.importers.memories.folders import (
-    Files,
-    folder,
-    known,
-    notes,
-    records,
-    said,
-    skipped,
-    talks,
-)
+from tests.importers.exports import said
+from tests.importers.memories.folders import Files, folder, known, notes, records, skipped, talks
 
 UNIQUE = "0b1c2d3e-4f50-4162-8738-495a6b7c8d9e"
 NOTE = """---

@@ -11,14 +11,14 @@ import pytest
 
 from oneiro_vault.importers.archive import Archive
 from oneiro_vault.importers.memories.claude_code import FORMAT
+from tests.importers.exports import notes as notes_in_order
+from tests.importers.exports import said
 from tests.importers.memories.folders import (
     Files,
     folder,
     known,
     notes,
-    notes_in_order,
     records,
-    said,
     skipped,
     talks,
     zipped,

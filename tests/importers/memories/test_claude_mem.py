@@ -14,7 +14,8 @@ import pytest
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.memories.claude_mem import FORMAT
 from oneiro_vault.importers.records import Conversation, Note, Record, Skipped
-from tests.importers.memories.folders import known, notes, records, said, skipped, talks
+from tests.importers.exports import said
+from tests.importers.memories.folders import known, notes, records, skipped, talks
 
 AT = 1_700_000_000_123
 ISO = "2023-11-14T22:13:20.123Z"

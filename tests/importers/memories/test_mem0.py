@@ -12,17 +12,9 @@ import pytest
 
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.importers.memories.mem0 import FORMAT
-from tests.importers.memories.folders import (
-    folder,
-    known,
-    notes,
-    notes_in_order,
-    records,
-    said,
-    skipped,
-    talks,
-    zipped,
-)
+from tests.importers.exports import notes as notes_in_order
+from tests.importers.exports import said
+from tests.importers.memories.folders import folder, known, notes, records, skipped, talks, zipped
 
 FACT: dict[str, Any] = {
     "id": "0b1c2d3e-0000-4000-8000-000000000001",

@@ -334,7 +334,7 @@ def test_a_form_of_a_title_is_no_part_of_the_name() -> None:
 
 def test_days_and_common_words_make_nobody() -> None:
     notes = (
-        capture("a", "montag: the familienabend, furosemide 40mg"),
+        capture("a", "montag was the familienabend, furosemide 40mg"),
         capture("b", "montag ist familienabend, furosemide 60"),
     )
     tags = [

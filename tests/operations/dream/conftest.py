@@ -9,14 +9,7 @@ import pytest
 
 from oneiro_vault.app import App
 from oneiro_vault.settings.definitions import Settings
-from tests.copies import new_vault
 from tests.operations.dream.support import OTHERS, SETTINGS, TWINS, fill, judged
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A fresh vault."""
-    return new_vault(tmp_path / "vault")
 
 
 @pytest.fixture

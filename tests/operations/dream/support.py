@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,12 @@ def merge(question: Question) -> dict[str, Any]:
     """The first memory stands for all."""
     first, *others = question.ids
     return {"action": "merge", "reason": "they say the same", "keep": first, "members": others}
+
+
+def merged(question: Mapping[str, Any]) -> dict[str, Any]:
+    """What somebody answers who is shown `question` and says that all of it is one memory."""
+    first, *others = question["ids"]
+    return {"action": "merge", "reason": "the same", "keep": first, "members": others}
 
 
 def fill(app: App, *texts: str) -> list[str]:

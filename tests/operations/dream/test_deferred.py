@@ -4,8 +4,6 @@ answered."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 import pytest
 
@@ -14,17 +12,12 @@ from oneiro_vault.errors import InvalidInput, NotFound
 from oneiro_vault.judges import deferred
 from oneiro_vault.judges.deferred import waiting
 from oneiro_vault.operations.dream.choose_judge import folder
-from tests.operations.dream.support import dream, statuses
+from tests.operations.dream.support import dream, merged, statuses
 
 
 @pytest.fixture(autouse=True)
 def _deferred(app: App) -> None:
     app.house.dreams.judges = None
-
-
-def merged(question: Mapping[str, Any]) -> dict[str, Any]:
-    first, *others = question["ids"]
-    return {"action": "merge", "reason": "the same", "keep": first, "members": others}
 
 
 def test_questions_wait_and_the_last_answer_lets_the_loop_go_on(app: App) -> None:

@@ -3,9 +3,6 @@ answer spoils no other."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 
 from oneiro_vault import answers
@@ -13,18 +10,13 @@ from oneiro_vault.app import App
 from oneiro_vault.core.question import Shown
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.operations.dream import deferred_answers
-from tests.operations.dream.support import dream, statuses
+from tests.operations.dream.support import dream, merged, statuses
 
 
 @pytest.fixture(autouse=True)
 def _deferred(app: App) -> None:
     app.house.dreams.judges = None
     dream(app, judge="deferred")
-
-
-def merged(question: Mapping[str, Any]) -> dict[str, Any]:
-    first, *others = question["ids"]
-    return {"action": "merge", "reason": "the same", "keep": first, "members": others}
 
 
 def test_all_of_a_kind_are_answered_in_one_call(app: App) -> None:

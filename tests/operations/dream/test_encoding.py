@@ -360,6 +360,29 @@ def test_without_a_model_what_is_dictated_becomes_a_procedure_that_stands_beside
     assert shown["sections"]["procedures"] == [procedure.id]
 
 
+def test_without_a_model_every_step_that_is_counted_in_a_sentence_stands(
+    app: App, root: Path
+) -> None:
+    dictated = (
+        "User: yes, docs/handover-worker.md. and write down how we release, nobody ever did that. "
+        "releases go like this: 1. run migrations on staging, 2. tag the commit with vX.Y.Z, 3. wait "
+        "until the pipeline is green, 4. post in #hut-ops on slack. and we never release on a friday"
+    )
+    found = app.call(
+        "capture", {"text": dictated, "kind": "session", "session": "s1", "when": WHEN}
+    )
+    judged(app, OfflineJudge())
+    dream(app, "encode")
+    release = next(one for one in filed(app, root, found["id"]) if "migrations" in one.body)
+    assert release.title == "Releases go like this"
+    assert release.body.strip().splitlines() == [
+        "1. run migrations on staging",
+        "2. tag the commit with vX.Y.Z",
+        "3. wait until the pipeline is green",
+        "4. post in #hut-ops on slack.",
+    ]
+
+
 def test_without_a_model_a_correction_replaces_and_can_be_taken_back(app: App, root: Path) -> None:
     judged(app, OfflineJudge())
     for text, when in (

@@ -11,6 +11,7 @@ import pytest
 
 from oneiro_vault.app import App
 from oneiro_vault.capture.transcripts import Turn, render
+from oneiro_vault.classify import spans
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.question import Question
@@ -43,7 +44,7 @@ def own(text: str) -> str:
     talk = render([Turn("user", text), Turn("assistant", "I see.")])
     return "\n".join(
         talk[one.start : one.end]
-        for one in turns.spans(talk)
+        for one in spans.spans(talk)
         if one.own and one.speaker == turns.USER
     ).lower()
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.core.conversation import turns
+from oneiro_vault.classify import spans
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.importers import okf, own
 from tests.operations.conftest import QUICK, Call, stored
@@ -196,7 +196,7 @@ def test_nobody_elses_notes_say_what_a_person_said(app: App, call: Call, tmp_pat
     rows = app.house.index.list(type="episodic")
     found = [app.house.indexing.load(row)[1] for row in rows]
     assert {one.source for one in found} == {"import:okf", "import:jsonl"}
-    trusts = {turns.trust(one, span) for one in found for span in turns.spans(one.body)}
+    trusts = {spans.trust(one, span) for one in found for span in spans.spans(one.body)}
     assert trusts == {"external"}
     assert all(one.extra["their_captured"] == "session" for one in found)
 

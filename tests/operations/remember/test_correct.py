@@ -85,6 +85,48 @@ def test_one_that_is_named_is_replaced(call: Call) -> None:
 
 
 @pytest.mark.model
+@pytest.mark.parametrize(
+    ("wrong", "right", "text"),
+    [
+        (
+            "physio for my knee every monday at 10",
+            "physio is at 7:45 from now on, not 10",
+            "Physio is on Mondays at 7:45, not at 10.",
+        ),
+        (
+            "dentist is on thursday the 19th at 8:30",
+            "the dentist moved me to tuesday the 24th at 8:30, not thursday the 19th",
+            "The dentist is on Tuesday the 24th at 8:30, not on Thursday the 19th.",
+        ),
+        (
+            "the standup is in the small room",
+            "standup is in the big room from monday, instead of the small room",
+            "The standup is in the big room, not in the small room.",
+        ),
+        (
+            "die Physio ist montags um 10 Uhr",
+            "die Physio ist jetzt um 7:45, nicht mehr um 10",
+            "Die Physio ist montags um 7:45, nicht um 10.",
+        ),
+    ],
+)
+def test_what_says_the_denied_is_replaced_not_what_says_the_new_already(
+    lived: App, clock: Clock, wrong: str, right: str, text: str
+) -> None:
+    def call(op: str, **params: Any) -> dict[str, Any]:
+        return lived.call(op, params)
+
+    old = stored(call, wrong)
+    stored(call, "the ten of us meet on monday at 10 for the sprint planning")
+    clock.now += 86_400
+    newer = stored(call, right)
+    lived.house.index.embed()
+    clock.now = JUNE
+    assert call("correct", text=text)["replaced"]["id"] == old
+    assert call("show", id=newer)["meta"]["status"] == "active"
+
+
+@pytest.mark.model
 def test_what_a_memory_says_besides_stays(lived: App) -> None:
     def call(op: str, **params: Any) -> dict[str, Any]:
         return lived.call(op, params)

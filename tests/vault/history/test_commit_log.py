@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oneiro_vault.core.markdown.quoting import one_line
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.vault.change import Operation, Remove, Write
 from oneiro_vault.vault.history import commit_log
@@ -29,7 +30,7 @@ def test_no_value_can_forge_a_trailer(
     assert found["Memory"][-1] == "0" * 12
     assert found["Device"] == ["device"]
     assert len(made.split("\n\n")) == 2
-    assert commit_log.subject(made) == ("revise", commit_log.one_line(title, 180) or "untitled")
+    assert commit_log.subject(made) == ("revise", one_line(title, 180) or "untitled")
     assert made.encode()
 
 

@@ -5,23 +5,46 @@ Whoever plants a line chooses what it says; what can be seen is that a turn hold
 typed. Where anything hints at that, only its first line is the person's, and not even that where a
 later line may speak of it; what a person marks off hints at nothing. In doubt it is foreign: a fact
 then has less trust than it could have, while a planted line never has more. What begins inside a
-line without any mark a trained tagger tells (`tagging`); as it may be wrong, such words are only
-trusted less.
+line without any mark is learned: the packaged model, its last layers tuned on lines in
+`tests/corpora/typed` and `tests/corpora/months`, tells it of each word in its line (`GRAPH`). As it
+may be wrong, such words are only trusted less.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
 from itertools import pairwise
+from pathlib import Path
 from typing import Final, NamedTuple
 
-from oneiro_vault.core.conversation import tagging
-from oneiro_vault.core.conversation.tagging import ENGLISH, SIGNS, Extent, tells_reader
+import numpy as np
+
 from oneiro_vault.core.text import claims
 from oneiro_vault.core.text.language import STOP_WORDS, detect
+from oneiro_vault.index.embed.embedders import WorkerEmbedder
+from oneiro_vault.index.embed.models import Model, model_folder
+from oneiro_vault.index.embed.onnx import WORDS
 
+GRAPH: Final = Path(__file__).with_name("typed4.onnx")
+"""Its second output says of every token for and against that it is somebody else's."""
+SURE: Final = 0.75
+"""Probability from which a word is not taken for the person's own …"""
+DOUBT: Final = 0.3
+"""… and behind a sentence that was not."""
+LONGEST: Final = 400
+"""Words of a line that are looked at: nobody types as many without a break."""
+_TOKENS: Final = 512
+"""All that the model can look at: 64 words of Japanese or of addresses are as many."""
+ENGLISH: Final = "en"
+Extent = tuple[int, int]
+"""[start, end)"""
+_NEAR: Final = 80
+"""Characters at the end of a text in which a conjunction may stand."""
 _LONG: Final = 500
 """Characters of a line without a first person above which it was not typed."""
 _QUOTED_WORDS: Final = 4
@@ -36,6 +59,24 @@ _PARAGRAPH: Final = re.compile(r"\S.*(?:\n[ \t]*\S.*)*")
 _QUESTION: Final = re.compile(r"[^.!?。！？][?？]")
 
 
+@cache
+def _data() -> dict[str, str | list[str]]:
+    return tomllib.loads(files(__package__).joinpath("pasted.toml").read_text("utf-8"))
+
+
+class _Signs(dict[str, re.Pattern[str]]):
+    """Patterns, each made when it is first asked for: most processes that import this never ask."""
+
+    def __missing__(self, name: str) -> re.Pattern[str]:
+        data = _data()
+        self[name] = re.compile("".join(data[name]).replace("{what}", "".join(data["what"])))
+        return self[name]
+
+
+SIGNS: Final = _Signs()
+"""How what was pasted looks, and how people speak of it."""
+
+
 class Stretch(NamedTuple):
     """`text[start:end]` is not the person's own, or may not be (`doubted`)."""
 
@@ -44,23 +85,22 @@ class Stretch(NamedTuple):
     doubted: bool = False
 
 
-def foreign(text: str) -> list[Stretch]:
+def foreign(text: str, learned: bool = True) -> list[Stretch]:
     """Every stretch that is not the person's own, or may not be, in order and apart from each
-    other."""
+    other. `learned`: those, too, that only the model tells."""
     text = _without_commands(text)
     found, lines = _marked(text)
     turn = [(text[start:end], marks) for start, end, marks in lines]
     own = _typed(turn, _in_bursts(text.strip()))
     extents = [(start, end) for start, end, _ in lines]
     stretches = [Stretch(*one) for one in found + extents[own:]]
-    alone = len(extents) == 1 and not found
     lists = bool(turn) and _lists(turn[0][0])
     for start, end in extents[:own]:
         line = text[start:end]
         item = lists and SIGNS["item"].match(line)
         stretches += [
             Stretch(start + a, start + b, doubted)
-            for a, b, doubted in _inline(line, alone)
+            for a, b, doubted in _inline(line, learned)
             if not (item and doubted)
         ]
     joined = _joined(stretches, text)
@@ -101,7 +141,7 @@ def _without_commands(text: str) -> str:
 def _states(code: str) -> bool:
     """May it be a sentence? In a command hardly a word stands that only joins others."""
     words = {word.lower() for word in claims.tokens(code)} - _SWITCHES
-    told = SIGNS["claims"].search(code) or SIGNS["orders"].search(code) or tells_reader(code)
+    told = SIGNS["claims"].search(code) or SIGNS["orders"].search(code) or _tells_reader(code)
     return bool(told or not STOP_WORDS.isdisjoint(words) or re.match(r"\W*[A-Z]\w+ \w+ ", code))
 
 
@@ -262,7 +302,7 @@ def _counts(line: str) -> bool:
     found = _amount(line)
     if not found or not found["next"] or found["sign"] == "+" or not _small(line, found):
         return False
-    speaks = SIGNS["claims"].search(line) and not tells_reader(line)
+    speaks = SIGNS["claims"].search(line) and not _tells_reader(line)
     return bool(speaks or SIGNS["alone"].search(line))
 
 
@@ -272,11 +312,11 @@ def _answers(line: str) -> bool:
     if not (found := _amount(line)):
         return False
     if not found["next"] or _small(line, found):
-        return bool(SIGNS["alone"].search(line)) or not tells_reader(line)
+        return bool(SIGNS["alone"].search(line)) or not _tells_reader(line)
     whole = "." in (found["ends"] or "") and not SIGNS["numbered"].match(line)
     first, *_ = claims.split_sentences(line)
     speaks = not whole and SIGNS["claims"].search(first) and detect(line) in ("", ENGLISH)
-    return bool(found["number"]) and not speaks and not tells_reader(line)
+    return bool(found["number"]) and not speaks and not _tells_reader(line)
 
 
 def _amount(line: str) -> re.Match[str] | None:
@@ -297,9 +337,9 @@ def _small(line: str, found: re.Match[str]) -> bool:
     )
 
 
-def _inline(line: str, alone: bool) -> Iterator[Stretch]:
+def _inline(line: str, learned: bool) -> Iterator[Stretch]:
     """Quotations; what markup or orders to a reader begin, to the end of the line; and the words
-    that `tagging` takes for somebody else's, sentence by sentence."""
+    that are likely somebody else's, sentence by sentence."""
     quoted = _quotation(line)
     if quoted:
         yield Stretch(*quoted)
@@ -314,17 +354,67 @@ def _inline(line: str, alone: bool) -> Iterator[Stretch]:
     if sure and line[min(sure) :].strip(" ."):
         yield Stretch(min(sure), len(line))
         line = line[: min(sure)]
-    words, parts = tagging.words(line), claims.sentence_spans(line)
-    plain = not (quoted or sure) and len(line) <= _LONG
-    for start, end in tagging.doubted(line, words, parts, plain, alone):
+    for start, end in doubted(line) if learned else ():
         yield Stretch(start, end, doubted=True)
-    if len(words) > tagging.LONGEST:
-        yield Stretch(words[tagging.LONGEST][1], len(line), doubted=True)
-    for copied in (SIGNS["chat"], SIGNS["salutation"], SIGNS["speakers"]):
-        if begins := copied.search(line):
-            yield Stretch(begins.start(), len(line), doubted=True)
-    if (other := tagging.another_language([line[slice(*one)] for one in parts])) is not None:
-        yield Stretch(parts[other][0], len(line), doubted=True)
+    if len(words := claims.words(line)) > LONGEST:
+        yield Stretch(words[LONGEST][1], len(line), doubted=True)
+
+
+def doubtful(line: str) -> list[float]:
+    """How likely each of the first `LONGEST` words of a line is not of whoever typed it: 0-1, in
+    the order of `words`; 1 for one that the model does not reach. Raises EmbedderProblem where it
+    is missing: then no conversation is read, and it waits."""
+    found = claims.words(line)[:LONGEST]
+    if not found:
+        return []
+    step = WORDS // 2  # a word is told by the piece of the line in which most stands on both sides
+    begins = range(0, max(len(found) - step, 1), step)
+    pieces = [line[found[at][1] : found[at : at + WORDS][-1][2]] for at in begins]
+    told = _model().encode(pieces, "words").reshape(len(pieces), WORDS, -1)
+    likely = np.where(told.any(axis=2), 1 / (1 + np.exp(told[:, :, 1] - told[:, :, 0])), 1)
+    best = [min(max(at - step // 2, 0) // step, len(pieces) - 1) for at in range(len(found))]
+    return [float(likely[piece, at - piece * step]) for at, piece in enumerate(best)]
+
+
+def doubted(line: str) -> Iterator[Extent]:
+    """From the first word of each sentence that is likely somebody else's, to its end. Who pastes
+    one sentence pastes the next: less is enough there (`DOUBT`)."""
+    words = [
+        (start, likely)
+        for (_, start, _), likely in zip(claims.words(line), doubtful(line), strict=False)
+        if line[start].isalnum()
+    ]
+    least = SURE
+    for begins, ends in claims.sentence_spans(line):
+        inside = (at for at, likely in words if begins <= at < ends and likely >= least)
+        first = next(inside, None)
+        least = SURE if first is None else DOUBT
+        if first is not None:
+            yield first, ends
+        if SIGNS["to_translate"].search(line, begins, ends) and line[ends:].strip():
+            yield ends, len(line)
+            return
+
+
+@cache
+def _model() -> WorkerEmbedder:
+    """The packaged model with its tuned layers, in their process."""
+    layers = Model(
+        "typed4", "default", str(model_folder()), dimension=384, tokens=_TOKENS, graph=str(GRAPH)
+    )
+    return WorkerEmbedder(layers, threads=1)
+
+
+def joint(before: str) -> int:
+    """Where the conjunction stands with which a text ends, and the marks before it: its length
+    when there is none."""
+    found = SIGNS["joint"].search(before, max(0, len(before) - _NEAR))
+    return found.start() if found and not found["rest"] else len(before)
+
+
+def _tells_reader(words: str) -> bool:
+    """Do they speak to a reader, and not only ask something of one?"""
+    return bool(SIGNS["to_reader"].search(SIGNS["asks"].sub("", words)))
 
 
 def _quotation(line: str) -> Extent | None:

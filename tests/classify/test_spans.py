@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from oneiro_vault.classify import spans
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.conversation.turns import CLIENT, FILE, KIND, OWN
 from oneiro_vault.core.memory import Memory
@@ -36,8 +37,8 @@ def memory(body: str = TALK, **facts: Any) -> Memory:
 def trusted(note: Memory) -> list[tuple[str, str]]:
     """(a span's words, their trust)."""
     return [
-        (note.body[one.start : one.end].strip(), turns.trust(note, one))
-        for one in turns.spans(note.body)
+        (note.body[one.start : one.end].strip(), spans.trust(note, one))
+        for one in spans.spans(note.body)
     ]
 
 
@@ -53,11 +54,11 @@ def test_trust_follows_the_speaker() -> None:
 
 
 def test_spans_leave_nothing_out_but_who_speaks_and_are_named_after_their_turn() -> None:
-    found = turns.spans(TALK)
+    found = spans.spans(TALK)
     words = "".join(TALK[one.start : one.end] for one in found)
     assert words.split() == TALK.replace("User:", "").replace("Assistant:", "").split()
     assert [one.name for one in found] == ["1", "1.1", "2", "3", "4", "5"]
-    assert [one.name for one in turns.named(memory(), [f"{'a' * 12}#1.1", f"{'b' * 12}#2"])] == [
+    assert [one.name for one in spans.named(memory(), [f"{'a' * 12}#1.1", f"{'b' * 12}#2"])] == [
         "1.1"
     ]
 
@@ -110,32 +111,32 @@ def test_a_models_own_words_stay_a_models() -> None:
 
 def test_a_fact_has_the_trust_of_its_weakest_span() -> None:
     note = memory()
-    found = turns.spans(TALK)
-    assert turns.weakest_of(note, found[:1]) == "said"
-    assert turns.weakest_of(note, [found[0], *turns.named(note, [f"{note.id}#2"])]) == "model"
-    assert turns.weakest_of(note, found[:2]) == "external"
-    assert turns.weakest_of(note, []) == "external"
+    found = spans.spans(TALK)
+    assert spans.weakest_of(note, found[:1]) == "said"
+    assert spans.weakest_of(note, [found[0], *spans.named(note, [f"{note.id}#2"])]) == "model"
+    assert spans.weakest_of(note, found[:2]) == "external"
+    assert spans.weakest_of(note, []) == "external"
 
 
 def test_the_spans_at_a_place() -> None:
     start = TALK.index("Graz is")
-    assert [one.name for one in turns.at(TALK, start, start + 4)] == ["2"]
-    assert [one.name for one in turns.at(TALK, 0, len(TALK))] == ["1", "1.1", "2", "3", "4", "5"]
+    assert [one.name for one in spans.at(TALK, start, start + 4)] == ["2"]
+    assert [one.name for one in spans.at(TALK, 0, len(TALK))] == ["1", "1.1", "2", "3", "4", "5"]
 
 
 def test_abridged_a_person_is_whole_and_long_turns_of_others_are_their_ends() -> None:
     long = "First of all " + "word " * 60 + "shall I go on?"
     said = f"User: {long}\n\nAssistant: {long}\n\nUser: Yes.\n\nAssistant: Done."
-    mine, theirs, *rest = turns.abridged(said).split("\n\n")
+    mine, theirs, *rest = spans.abridged(said).split("\n\n")
     assert mine == f"User: {long}"
     assert theirs.startswith("Assistant: First of all word")
     assert " … " in theirs
     assert theirs.endswith("word shall I go on?")
     assert len(theirs) < 140
     assert rest == ["User: Yes.", "Assistant: Done."]
-    assert turns.abridged(TALK) == TALK
-    assert turns.abridged(long, turns.ASSISTANT).endswith("shall I go on?")
-    assert len(turns.abridged(long, turns.ASSISTANT)) < len(turns.abridged(long)) == len(long)
+    assert spans.abridged(TALK) == TALK
+    assert spans.abridged(long, turns.ASSISTANT).endswith("shall I go on?")
+    assert len(spans.abridged(long, turns.ASSISTANT)) < len(spans.abridged(long)) == len(long)
 
 
 @pytest.mark.parametrize(
@@ -153,13 +154,13 @@ def test_abridged_a_person_is_whole_and_long_turns_of_others_are_their_ends() ->
     ],
 )
 def test_a_quotation_stands_in_what_the_person_typed(fact: str, own: bool) -> None:
-    assert turns.in_own_words(fact, TALK, "capture") is own
+    assert spans.in_own_words(fact, TALK, "capture") is own
 
 
 def test_a_fact_of_which_only_the_beginning_was_said_is_in_nobodys_words() -> None:
     said = "I moved to the house by the river with my brother and our two dogs last spring."
     worded = said.replace("last spring", "because of the rent")
-    assert turns.in_own_words(said, f"User: {said}", "capture")
-    assert not turns.in_own_words(worded, f"User: {said}", "capture")
-    assert turns.in_own_words(said, said, "user"), "a note of one's own names no speaker"
-    assert not turns.in_own_words(said, said, "capture")
+    assert spans.in_own_words(said, f"User: {said}", "capture")
+    assert not spans.in_own_words(worded, f"User: {said}", "capture")
+    assert spans.in_own_words(said, said, "user"), "a note of one's own names no speaker"
+    assert not spans.in_own_words(said, said, "capture")
