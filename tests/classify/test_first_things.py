@@ -54,7 +54,6 @@ NOT = [
     "Write a mail and keep it short.",
     "She lives in Riga.",
     "ja aber freundlich, mein vater killt mich sonst",
-    "got jago the bass, second hand squier off a bloke in hayle for 95.",
     "no, it's lincoln, not leeds, i always mix them up.",
     "Our printer moved to Krakow.",
     "Cafe Lenz deliveries moved to Tuesdays from now on.",
@@ -81,6 +80,14 @@ def test_what_belongs_to_a_topic(topic: str, text: str) -> None:
     line = personal.quoted(words, "2026-03-02")
     assert personal.is_quoted(line)
     assert orientation_gate.objection(personal.TITLES[topic], line, line, 800) == ""
+
+
+def test_a_pronoun_is_quoted_with_whom_it_means() -> None:
+    said = "My sister Ona lives in Riga. She has two boys and teaches physics."
+    found = [words for topic, words in first_things.said(said) if topic == "people"]
+    assert found == ["My sister Ona lives in Riga.", "She has two boys and teaches physics."]
+    said = "The designs come from Petra. She is my oldest friend and lives in Graz."
+    assert [words for _, words in first_things.said(said)] == [said]
 
 
 @pytest.mark.parametrize("text", NOT)

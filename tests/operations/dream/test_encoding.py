@@ -374,12 +374,12 @@ def test_without_a_model_every_step_that_is_counted_in_a_sentence_stands(
     judged(app, OfflineJudge())
     dream(app, "encode")
     release = next(one for one in filed(app, root, found["id"]) if "migrations" in one.body)
-    assert release.title == "Releases go like this"
+    assert release.title == "How we release"
     assert release.body.strip().splitlines() == [
         "1. run migrations on staging",
         "2. tag the commit with vX.Y.Z",
         "3. wait until the pipeline is green",
-        "4. post in #hut-ops on slack.",
+        "4. post in #hut-ops on slack. and we never release on a friday",
     ]
 
 
