@@ -2,12 +2,13 @@
 that forbids it.
 
 `.oneiro-capture` in a folder allows it there and in everything below, and may name (TOML) the
-`vault` and the `project`. `.oneiro-nocapture` forbids it there and in everything below, whatever
+`vault` and the `project`; one that somebody else owns or can write does not count.
+`.oneiro-nocapture` forbids it there and in everything below, whatever
 else is there.
 """
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
-# ruff: noqa: PTH100, PTH111, PTH113, PTH118, PTH119, PTH120, PTH123
+# ruff: noqa: PTH100, PTH111, PTH113, PTH116, PTH118, PTH119, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -73,7 +74,13 @@ def find(folder: str) -> Marker:
 def vault(given: str, cwd: str, env: Mapping[str, str]) -> str:
     """The vault that is named or near (`locations.find`), else the one that conversations in this
     folder go to; else ""."""
-    return locations.find(given, cwd, env) or find(cwd).vault
+    return locations.find(given, cwd, env) or named(cwd)
+
+
+def named(cwd: str) -> str:
+    """The vault that the marker of a folder names, where there is one; else ""."""
+    found = find(cwd).vault
+    return found if os.path.isfile(os.path.join(found, locations.MARK)) else ""
 
 
 def _upwards(folder: str) -> Iterator[str]:
@@ -88,12 +95,17 @@ def _upwards(folder: str) -> Iterator[str]:
 def _read(place: str) -> Marker:
     path = os.path.join(place, ALLOW)
     try:
+        known = os.stat(path)
         found = read_toml(path)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         return Marker(path, problem=f"it cannot be read: {error}")
+    if hasattr(os, "getuid") and (known.st_uid not in (0, os.getuid()) or known.st_mode & 0o002):
+        return Marker(path, problem="somebody else owns it or can write it")
     vault, project = found.get("vault", ""), found.get("project", "")
     if not isinstance(vault, str) or not isinstance(project, str):
         return Marker(path, problem="vault and project must be text")
+    if "\0" in vault:
+        return Marker(path, problem="no folder has such a name as its vault")
     if vault:
         vault = os.path.normpath(os.path.join(place, os.path.expanduser(vault)))
     return Marker(path, True, vault, project)

@@ -24,6 +24,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from oneiro_vault.classify import pasted
 from oneiro_vault.classify.classifier import model, softmax, trained_with
 from oneiro_vault.core.text.claims import Word, sentence_spans, words
 from oneiro_vault.index.embed.onnx import WORDS
@@ -374,8 +375,9 @@ def told(pair: Pair, likely: Mapping[str, float]) -> Tie | None:
 
 @cache
 def version() -> str:
-    """Differs where other weights may find other names."""
-    return f"{trained_with()}, {crc32(WEIGHTS.read_bytes()):08x}"
+    """Differs where other weights may find other names, or other words are a person's own."""
+    weights = (crc32(path.read_bytes()) for path in (WEIGHTS, pasted.GRAPH))
+    return f"{trained_with()}, {', '.join(f'{one:08x}' for one in weights)}"
 
 
 @cache

@@ -110,6 +110,14 @@ def foreign(text: str, learned: bool = True) -> list[Stretch]:
     return joined
 
 
+def plain(line: str) -> bool:
+    """Does nothing in it look like somebody else's, speak to a reader or ask to be remembered, as
+    far as can be told without the model?"""
+    signs = ("greeting", "speaker", "readers", "names_it")
+    told = any(SIGNS[one].search(line) for one in signs)
+    return not (told or _tells_reader(line) or "\n" in line or foreign(line, learned=False))
+
+
 def _behind_output(text: str, start: int) -> Extent | None:
     """The last paragraph, where it speaks in plain words behind what a program printed, from a
     place on. Who pastes a trace says something about it; but a program prints what others wrote, so

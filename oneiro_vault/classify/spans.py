@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from oneiro_vault.classify.pasted import foreign
+from oneiro_vault.classify.pasted import foreign, plain
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.conversation.turns import (
     ASSISTANT,
@@ -31,9 +31,11 @@ from oneiro_vault.core.conversation.turns import (
 )
 from oneiro_vault.core.markdown.taxonomy import prose
 from oneiro_vault.core.memory import OWN_WORDS, Memory, captured, weakest
-from oneiro_vault.core.text.claims import split_sentences
+from oneiro_vault.core.text.claims import split_sentences, tokens
 
 _CONVERSATIONS: Final = frozenset(("session", "turns", "compaction"))
+FAREWELL: Final = 5
+"""Words of what is more than a farewell."""
 ENDS: Final = 60
 """Characters that stay of the beginning and of the end of a turn that is abridged."""
 
@@ -144,18 +146,18 @@ def own_words(memory: Memory) -> str:
     return "\n\n".join(without_speaker(memory.body[one.start : one.end]) for one in own)
 
 
-def said_plainly(memory: Memory, longest: int) -> list[str]:
-    """The turns of a conversation that a person typed, of one line and at most so many characters,
-    in which nothing looks like somebody else's. No model is asked."""
+def last_words(memory: Memory, longest: int) -> str:
+    """What a person said last in a conversation, where that is one line of at most so many
+    characters in which nothing looks like somebody else's; else "". No model is asked."""
     body = memory.body
     said = (
         body[one.start : one.end].strip()
         for one in turns.turns(body)
         if trust(memory, Span("", one.speaker, one.start, one.end)) in OWN_WORDS
     )
-    return [
-        one for one in said if len(one) <= longest and "\n" not in one and not foreign(one, False)
-    ]
+    telling = [one for one in said if len(tokens(one)) >= FAREWELL]
+    last = telling[-1] if telling else ""
+    return last if len(last) <= longest and plain(last) else ""
 
 
 @lru_cache(maxsize=128)

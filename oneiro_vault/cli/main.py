@@ -99,7 +99,7 @@ def _vault(args: list[str], cwd: str) -> str:
     if not root:
         from oneiro_vault.capture import markers
 
-        root = markers.find(cwd).vault or locations.plain_default(os.environ)
+        root = markers.named(cwd) or locations.plain_default(os.environ)
     return root
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.capture.markers import ALLOW, DENY, find
+from oneiro_vault.capture.markers import ALLOW, DENY, find, named
 
 
 @pytest.fixture
@@ -112,3 +112,23 @@ def test_links_are_followed_both_ways(tree: Path) -> None:
 def test_a_folder_that_is_gone_still_has_ancestors(tree: Path) -> None:
     mark(tree / "a")
     assert find(str(tree / "a" / "was" / "here")).allows
+
+
+def test_a_marker_that_others_can_write_or_that_is_no_toml_does_not_count(tree: Path) -> None:
+    path = mark(tree / "a", text='vault = "mine"')
+    assert find(str(tree / "a")).vault
+    Path(path).chmod(0o666)
+    assert not find(str(tree / "a")).allows
+    for text in ("vault = " + "[" * 30_000, 'vault = "a\\u0000b"'):
+        mark(tree / "a" / "b", text=text)
+        found = find(str(tree / "a" / "b"))
+        assert (found.allows, found.vault) == (False, "")
+        assert found.problem
+
+
+def test_a_command_follows_a_marker_to_a_vault_only(tree: Path) -> None:
+    mark(tree / "a", text='vault = "../mine"')
+    assert named(str(tree / "a")) == ""
+    (tree / "mine").mkdir()
+    (tree / "mine" / "oneiro.toml").write_text("", encoding="utf-8")
+    assert named(str(tree / "a" / "b")) == str(tree / "mine")

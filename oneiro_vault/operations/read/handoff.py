@@ -10,7 +10,7 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.conversation.turns import REFLECTION, SOURCE
 from oneiro_vault.core.memory import EPISODIC, captured
-from oneiro_vault.core.text.claims import split_sentences, tokens
+from oneiro_vault.core.text.claims import split_sentences
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.store import Index
@@ -25,8 +25,6 @@ PROJECTS: Final = 50
 LONGEST: Final = 240
 """Characters that are quoted."""
 _NEWEST: Final = 500
-_FEWEST: Final = 5
-"""Words of what is more than a farewell."""
 _PEOPLE: Final = (turns.USER, turns.ASSISTANT)
 
 
@@ -80,16 +78,14 @@ def _ended(vault: Vault, row: Row, body: str) -> Ended:
 
 def _farewell(vault: Vault, row: Row, body: str) -> str:
     """The last words of the person that say something; nobody else's begin a conversation. No model
-    is asked, as this follows on every change: of a turn in which anything else may stand, nothing
-    is told, nor of a long one."""
+    is asked, as this follows on every change: where anything else may stand, nothing is told."""
     try:
         memory = memories.parse(row.path, vault.read(row.path))
     except OneiroError:
         return ""
-    from oneiro_vault.classify.spans import said_plainly  # as in `drafts`
+    from oneiro_vault.classify.spans import last_words  # as in `drafts`
 
-    said = said_plainly(replace(memory, body=body), LONGEST)
-    return next((one for one in reversed(said) if len(tokens(one)) >= _FEWEST), "")
+    return last_words(replace(memory, body=body), LONGEST)
 
 
 def _short(text: str) -> str:
