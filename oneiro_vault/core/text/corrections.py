@@ -89,9 +89,21 @@ _OVER: Final = tuple(
 )
 """`old`: what is over. What stands before is its subject."""
 _OPEN: Final = re.compile(
-    r"^(?:if|unless|wenn|falls)\b|\b(?:might|maybe|perhaps|vielleicht)\b", re.I
+    r"^(?:if|unless|wenn|falls)\b|\b(?:might|maybe|perhaps|would|could|should|vielleicht|"
+    r"w(?:ü|ue)rden?|k(?:ö|oe)nnten?|sollten?)\b|['’]d\b",
+    re.I,
 )
-"""Nobody knows yet."""
+"""Nobody knows yet, or it is not so."""
+_COPULAS: Final = frozenset("is are was were 's ist sind war waren".split())
+_TO: Final = frozenset(("to", "nach"))
+_ASIDE: Final = _TO.union("a at from in per aus im pro".split())
+"""Before what is told besides and does not say which one is meant ("in Munich", "a month")."""
+_NAMELESS: Final = re.compile(
+    r"(?:(?:it|that|es|das)(?:['’]?s| is| was| ist| war)?(?: |$))?"
+    r"(?:(?:a|an|the|at|by|from|in|of|on|until|ab|am|bis|das|dem|den|der|die|im|um)(?: |$))*",
+    re.I,
+)
+"""All that stands before a value that names no subject."""
 _WENT: Final = tuple(
     re.compile(pattern, re.I)
     for pattern in (
@@ -306,23 +318,59 @@ def _swap(
         return None
     places = list(_windows(wrong, known))
     names = [one for one in subject if not one.idle]
-    if len(places) != 1 or not all(one.among(known) for one in names):
+    behind = [one for one in _words(new, language, found.end(), len(new)) if not one.idle]
+    if len(places) != 1 or not all(one.among(known) for one in (*names, *behind)):
         return None
     first, last = places[0]
-    pointing = claims.points(new[: found.start()])
     said = tuple(_words(new, language, 0, len(new)))
-    telling = len(names) > pointing
-    if telling:
-        leads = _leads(known, [*names, *known[first:last]])
-        if not all(one.among(said) for one in leads) or not _same_speaker(said, known):
+    telling = len(names) > claims.points(new[: found.start()])
+    if not telling:
+        if not _is_nameless(subject, right, wrong):
+            return None
+    else:
+        stated = [*subject, *_in_front(right)]
+        if not _same_speaker(said, known) or not _no_other(known, (first, last), stated, said):
             return None
         joints = _idle_before(known, first), {
-            *_idle_before([*subject, *right], len(subject)), *_idle_in_front(right),
-            *_idle_in_front(wrong),
+            *_idle_before([*subject, *right], len(subject)), *_texts(_in_front(right)),
+            *_texts(_in_front(wrong)),
         }  # fmt: skip
         if all(joints) and joints[0].isdisjoint(joints[1]):
             return None
     return _Swap(_whole(old, known, first, last), telling, said)
+
+
+def _is_nameless(subject: Sequence[_Word], right: Sequence[_Word], wrong: Sequence[_Word]) -> bool:
+    """Is it a value and nothing else ("the 14th"), or what "it" is?"""
+    before = " ".join(one.text for one in (*subject, *_in_front(right)))
+    telling, others = ([one for one in some if not one.idle] for some in (right, wrong))
+    alone = any(one.value for one in telling) or len(telling) == len(others)
+    return alone and bool(_NAMELESS.fullmatch(before))
+
+
+def _no_other(
+    known: Sequence[_Word],
+    place: tuple[int, int],
+    stated: Sequence[_Word],
+    said: Sequence[_Word],
+) -> bool:
+    """Does a clause name nothing that tells its subject from the one which is `stated`? What is not
+    `said` may only be told besides: a place or a day after the value, or where somebody goes."""
+    names = [one for one in stated if not one.idle]
+    inside = range(*place)
+    ends = max(
+        (n for n, one in enumerate(known) if n not in inside and one.among(names)), default=0
+    )
+    is_so = not _COPULAS.isdisjoint(_texts([*stated, *known[: place[0]]]))
+    for n, one in enumerate(known):
+        if n in inside or one.idle or one.dated or one.among(said):
+            continue
+        if one.value and n > place[0]:
+            continue
+        aside = _ASIDE if n > place[0] else frozenset() if is_so else _TO
+        if n < ends or aside.isdisjoint(_idle_before(known, n)):
+            return False
+    return True
 
 
 def _parted(wrong: Sequence[_Word], right: Sequence[_Word]) -> tuple[list[_Word], list[_Word]]:
@@ -403,17 +451,8 @@ def _beside(old: str, end: int) -> int:
     return found.end() if found else 0
 
 
-def _leads(known: Sequence[_Word], subject: Sequence[_Word]) -> Iterator[_Word]:
-    """What stands before the subject and says whose it is: "biology" of the biology exam."""
-    for one in known:
-        if one.among(subject):
-            return
-        if not one.idle and not one.value:
-            yield one
-
-
 def _same_speaker(said: Sequence[_Word], known: Sequence[_Word]) -> bool:
-    mine, theirs = ({one.text.lower() for one in some} for some in (said, known))
+    mine, theirs = _texts(said), _texts(known)
     if mine & _SELF:
         return bool(theirs & _SELF)
     return theirs.isdisjoint(_SUBJECTS)
@@ -427,9 +466,13 @@ def _idle_before(words: Sequence[_Word], at: int) -> set[str]:
     return found
 
 
-def _idle_in_front(words: Sequence[_Word]) -> set[str]:
-    at = next((n for n, one in enumerate(words) if not one.idle), 0)
-    return {one.text.casefold() for one in words[:at]}
+def _in_front(words: Sequence[_Word]) -> Sequence[_Word]:
+    """Those before the first that tells something."""
+    return words[: next((n for n, one in enumerate(words) if not one.idle), 0)]
+
+
+def _texts(words: Sequence[_Word]) -> set[str]:
+    return {one.text.casefold() for one in words}
 
 
 def _is_one_of(stem: str, others: frozenset[str] | set[str]) -> bool:

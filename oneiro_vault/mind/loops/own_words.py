@@ -5,7 +5,7 @@ what a person took out does not come back."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -17,7 +17,7 @@ from oneiro_vault.classify.spans import in_own_words
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.markdown.taxonomy import prose
-from oneiro_vault.core.text.corrections import DAYS, right
+from oneiro_vault.core.text.corrections import DAYS, corrects, right
 from oneiro_vault.core.text.polarity import stems
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot, Vectors
 from oneiro_vault.mind.blocks import alike, blocks, ours, words
@@ -49,6 +49,7 @@ LATEST: Final = 100
 UNRELATED: Final = 0.1
 """Cosine of two sentences that have nothing in common, at least, by the packaged model; what any
 two of few facts have says little."""
+_SENTENCE_ENDS: Final = re.compile(r"(?<=[.!?…]) ")
 Said = tuple[Note, str]
 """A fact, and the words of it that are quoted."""
 
@@ -189,14 +190,38 @@ def _begun(note: Note, now: float) -> bool:
 
 
 def _word_for_word(note: Note, snapshot: Snapshot) -> bool:
+    return all(_stands(text, whose, snapshot) for text, whose in _parts(note, snapshot))
+
+
+def _stands(text: str, note: Note, snapshot: Snapshot) -> bool:
     source = snapshot.notes.get(next(iter(note.memory.derived_from), ""))
-    if source is None:
-        return True
-    body = prose(note.memory.body)
-    # of a memory that was replaced, what still holds stands without the value that is wrong
-    parts = [body] if memories.captured(source.memory) else body.split(" … ")
-    text, origin = source.memory.body, source.memory.source
-    return all(in_own_words(one.removesuffix(" …"), text, origin) for one in parts)
+    return source is None or in_own_words(text, source.memory.body, source.memory.source)
+
+
+def _parts(note: Note, snapshot: Snapshot) -> Iterator[tuple[str, Note]]:
+    """(words, the fact in whose source they stand): of what a correction left of an older fact, and
+    of a correction behind that, each stretch by itself; of any other fact all words."""
+    body = prose(note.memory.body).strip()
+    for old, rest, said in _corrections(note, body, snapshot) if " …" in body else ():
+        found = corrects(said, prose(old.memory.body), together=True)
+        if found and found.rest == rest:
+            yield from ((one.removesuffix(" …"), old) for one in rest.split(" … "))
+            if body != rest:
+                yield said, note
+            return
+    yield body, note
+
+
+def _corrections(note: Note, body: str, snapshot: Snapshot) -> Iterator[tuple[Note, str, str]]:
+    """(fact that was replaced, what may be left of it, what may replace it)."""
+    for ident in note.memory.derived_from:
+        for later in snapshot.notes.values() if ident in snapshot.notes else ():
+            if ident in later.memory.supersedes:
+                yield snapshot.notes[ident], body, prose(later.memory.body).strip()
+    for ident in note.memory.supersedes:
+        if old := snapshot.notes.get(ident):
+            for ends in _SENTENCE_ENDS.finditer(body):
+                yield old, body[: ends.start()], body[ends.end() :]
 
 
 def _near(

@@ -223,8 +223,12 @@ def _together(capture: Note, existing: Note) -> bool:
 
 def _says_so(capture: Note, unit: Unit, existing: Note) -> bool:
     """Does a fact say itself that it corrects a memory?"""
+    return _correction(capture, unit, existing) is not None
+
+
+def _correction(capture: Note, unit: Unit, existing: Note) -> corrections.Correction | None:
     known, together = prose(existing.memory.body), _together(capture, existing)
-    return corrections.corrects(unit.content, known, together=together) is not None
+    return corrections.corrects(unit.content, known, together=together)
 
 
 def trust(capture: Note) -> str:
@@ -458,7 +462,8 @@ def _superseding(
     if equal and _holds_on(unit, existing, place.text or ""):
         rest = (place.text or "").removeprefix(f"{line(unit.content)} ")
         if rest != place.text:  # behind the fact's own words
-            beside = (_resting(existing, rest, new.meta["trust"]),)
+            said = _correction(capture, unit, existing)
+            beside = (_resting(existing, rest, said is not None and said.rest == rest),)
         else:
             whole = unit.model_copy(update={"content": place.text})
             told = body(whole, new.meta["trust"], create.judge)
@@ -476,16 +481,17 @@ def _superseding(
     return _instead_of(create, "supersede", gone, edits, reason)
 
 
-def _resting(existing: Note, text: str, given: str) -> New:
-    """What still holds of a memory that was replaced, as one of its own: in its words, with its
-    date and what it is about."""
+def _resting(existing: Note, text: str, own: bool) -> New:
+    """What still holds of a memory that was replaced, as one of its own: with its date and what it
+    is about, and where the words are its `own`, with what they rest on."""
     memory, unit = existing.memory, Unit(content=text)
     keys = ("type", "created", "project", "kind", "tags", "importance", "confidence", "valid_from")
     meta: dict[str, Any] = {key: getattr(memory, key) for key in keys}
     meta |= {
         "title": title(unit),
-        "trust": weakest([memory.trust, given]),
-        "derived_from": [existing.id],
+        "trust": memory.trust,
+        "derived_from": [*(memory.derived_from if own else ()), existing.id],
+        SPANS: memory.extra.get(SPANS, []) if own else [],
         "about": [name for name in memory.about if fold(name) in fold(text)],
     }
     return New({key: one for key, one in meta.items() if one not in ("", [], (), None)}, text)

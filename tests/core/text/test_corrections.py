@@ -129,7 +129,7 @@ MOVE = "Tim moves to Porto in January [2027-01] and Jo starts school in Septembe
             "Tim's train leaves … from platform 4.",
         ),
         (
-            "Scratch that, the dentist is on the 14th of December, not the 4th.",
+            "Scratch that, the dentist appointment is on the 14th of December, not the 4th.",
             "My dentist appointment is on the 4th of December [2026-12-04].",
             "",
         ),
@@ -162,6 +162,23 @@ def test_what_a_replaced_text_says_besides_is_left(new: str, old: str, rest: str
         ("I use Postgres instead of MySQL for the shop.", "I use MySQL for the blog."),
         ("We meet Ana on Saturday, not Friday.", "We meet Paul on Friday."),
         ("my knee is done on the 4th of August and not before", "My knee is done on 14 July."),
+        ("Mom lives in Rome, not Berlin.", "My mom's sister lives in Berlin."),
+        ("Mom's in Rome, not Berlin.", "My mom's sister is in Berlin."),
+        ("The exam is in June, not in May, for Tim.", "The exam is in May for Jo."),
+        ("The exam is in June, not in May.", "The exam is in May for Jo."),
+        ("The exam is in June, not in May.", "The exam in biology is in May."),
+        ("The exam is in June, not in May.", "The exam registration is in May."),
+        ("The train is at 10:30, not 9:30.", "The train to Graz is at 9:30."),
+        ("The flight is on Saturday, not Friday.", "Flight to Oslo on Friday."),
+        ("The room opens at 10:30, not 9:30.", "Room 4 opens at 9:30."),
+        ("Jo would live in Rome, not Berlin.", "Jo lives in Berlin."),
+        ("Jo'd live in Rome, not Berlin.", "Jo lives in Berlin."),
+        ("Jo could live in Rome, not Berlin.", "Jo lives in Berlin."),
+        ("Jo should live in Rome, not Berlin.", "Jo lives in Berlin."),
+        ("Jo würde in Rom wohnen, nicht in Bern.", "Jo wohnt in Bern."),
+        ("Jo könnte in Rom wohnen, nicht in Bern.", "Jo wohnt in Bern."),
+        ("I prefer tea, not coffee, in the morning.", "I prefer coffee after lunch."),
+        ("I prefer tea, not coffee.", "I prefer coffee after lunch."),
     ],
 )
 def test_another_claim_stays(new: str, old: str) -> None:
@@ -174,3 +191,30 @@ def test_what_it_is_need_be_named_only_in_another_conversation() -> None:
     found = corrects(new, old, together=True)
     assert found is not None
     assert (found.rest, found.subject) == ("The meeting with Paul …", False)
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("He likes red, not blue.", "My car is blue."),
+        ("Likes red, not blue.", "My car is blue."),
+        ("Mom likes red, not blue.", "My car is blue."),
+        ("She leaves at 10:30, not 9:30.", "The meeting with Paul is at 9:30."),
+        ("It has 3 rooms, not 4.", "The exam is on the 4th."),
+        ("That exam is on the 14th, not the 4th.", "My dentist appointment is on the 4th."),
+    ],
+)
+def test_what_names_another_subject_stays_within_a_conversation(new: str, old: str) -> None:
+    assert corrects(new, old, together=True) is None
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "The 14th, not the 4th.",
+        "That's on the 14th, not the 4th.",
+        "It is not the 4th but the 14th.",
+    ],
+)
+def test_a_value_alone_replaces_another_within_a_conversation(new: str) -> None:
+    assert corrects(new, "My dentist appointment is on the 4th.", together=True)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -252,3 +253,36 @@ def test_the_newest_words_that_fit() -> None:
     assert all(len(text) <= 800 for text in texts.values())
     assert "Number59 " in texts["The person's people (2)"]
     assert "Number0 " not in "".join(texts.values())
+
+
+OLD, LEFT = "I work as a nurse from 9:30 in Riga.", "I work as a nurse … in Riga."
+
+
+def talk(ident: str, text: str) -> Note:
+    return remembered(ident, f"User: {text}\n\nAssistant: Noted.", type="episodic",
+                      source="capture", kind="session", days=4)  # fmt: skip
+
+
+def told(ident: str, text: str, *sources: Note, **facts: Any) -> Note:
+    origin = tuple(one.id for one in sources)
+    return remembered(ident, text, days=4, trust="said", derived_from=origin, **facts)
+
+
+def test_what_a_correction_left_is_quoted_and_what_somebody_cut_out_is_not() -> None:
+    new = "I work as a nurse from 10:30, not 9:30."
+    one, other = talk("c", OLD), talk("d", new)
+    old = told("o", OLD, one, status="superseded")
+    later = told("n", new, other, supersedes=(old.id,))
+    assert LEFT in str(lines(one, other, old, later, told("r", LEFT, one, old)))
+    for cut in (told("r", "I work as … in Riga.", one, old), told("r", LEFT, one)):
+        assert "…" not in str(lines(one, other, old, later, cut))
+
+
+def test_a_correction_behind_what_it_left_is_quoted() -> None:
+    new = "Sorry, it's from 10:30, not 9:30."
+    one = talk("c", f"{OLD} {new}")
+    old = told("o", OLD, one, status="superseded")
+    ends = {"supersedes": (old.id,)}
+    assert LEFT in str(lines(one, old, told("b", f"{LEFT} {new}", one, **ends)))
+    for cut in (f"I work … in Riga. {new}", f"{LEFT} It's from 11:30, not 9:30."):
+        assert LEFT not in str(lines(one, old, told("b", cut, one, **ends)))

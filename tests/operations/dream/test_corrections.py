@@ -122,6 +122,8 @@ def test_what_still_holds_is_found_and_the_orientation_follows(app: App) -> None
     note = app.call("show", {"id": rest["id"]})
     assert (note["meta"]["status"], note["meta"]["created"][:10]) == ("active", "2026-11-03")
     assert "January" not in note["body"]
+    assert note["meta"]["trust"] == "said"
+    assert "Jo starts school in September" in oriented
     (run,) = [one for one in app.call("log", {"limit": 50})["entries"] if one["op"] == "supersede"]
     app.call("undo", {"commit": run["commit"]})
     assert status(app, MOVE) == "active"
