@@ -200,7 +200,7 @@ def test_a_span_of_days_is_no_beginning(text: str) -> None:
         ),
         (
             "ich hab mich für den Lauf im Mai angemeldet",
-            "ich hab mich für den Lauf im Mai [2026-05] angemeldet",
+            "ich hab mich für den Lauf im Mai [2027-05] angemeldet",
         ),
         ("we agreed the demo is on friday", "we agreed the demo is on friday [2026-11-27]"),
         (
