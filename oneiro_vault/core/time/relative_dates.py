@@ -161,7 +161,7 @@ _HOLDS: Final = re.compile(
     rf"\b{_DECIDED}\W+(?:no|keine?n?) \w",
     re.I,
 )
-_HOLDS_LAST: Final = re.compile(r" (?:ist|sind|soll|sollen|stattfindet)\b", re.I)
+_HOLDS_LAST: Final = re.compile(r" (?:(?:sein )?(?:soll|sollen)|ist|sind|stattfindet)\b", re.I)
 """Who decided or said something some time ago may mean a day to come: where they say of it that it
 is, before that day or, in German, behind it."""
 _PUT_OFF: Final = re.compile(

@@ -150,7 +150,7 @@ def test_what_denies_nothing_telling(text: str) -> None:
 
 def test_a_weak_memory_of_the_denied_is_not_replaced_unasked(call: Call) -> None:
     old = stored(call, "The standup of the platform team is in the large room at ten.")
-    stored(call, "Bring 14 chairs to the platform.")
+    stored(call, "The platform team has 14 large chairs.")
     text = "The standup of the platform team is in the large room at nine, not at 14."
     assert call("correct", text=text)["replaced"]["id"] == old
 
