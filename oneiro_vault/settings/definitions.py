@@ -269,26 +269,37 @@ def machine_file(env: Mapping[str, str] | None = None) -> Path:
 def make_default(vault: Path, env: Mapping[str, str]) -> Path:
     """Write into the machine's settings which vault is meant where none is named and none is near;
     everything else in the file stays byte for byte. Raises SettingsError or OSError."""
-    file = machine_file(env)
-    text = file.read_text("utf-8") if file.exists() else ""
-    table = re.search(r"(?m)^[ \t]*\[", text)
-    tables = text[table.start() :] if table else ""
-    top = text.removesuffix(tables)
     named = f"vault = {json.dumps(str(vault), ensure_ascii=False)}\n"
-    kept = re.sub(r"(?m)^[ \t]*vault[ \t]*=.*\n?", "", top)
+    file = machine_file(env)
+    target = file.resolve()
     try:
-        tomllib.loads(f"{named}{kept}{tables}")
-    except tomllib.TOMLDecodeError as error:
+        text = target.read_bytes().decode() if target.exists() else ""
+        whole = _with_line(text, named)
+    except ValueError as error:
         raise SettingsError(
             f"{file} is written so that no line can be added: {error}",
             kept="Nothing was changed.",
             hint=f"Write {named.strip()} into its first line.",
         ) from None
-    file.parent.mkdir(parents=True, exist_ok=True)
-    temp = file.with_name(f"{file.name}.{os.getpid()}.new")
-    temp.write_text(f"{named}{kept}{tables}", encoding="utf-8")
-    temp.replace(file)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temp = target.with_name(f"{target.name}.{os.getpid()}.new")
+    with temp.open("wb") as out:
+        if target.exists():
+            os.fchmod(out.fileno(), target.stat().st_mode & 0o777)
+        out.write(whole)
+    temp.replace(target)
     return file
+
+
+def _with_line(text: str, named: str) -> bytes:
+    """The settings with the line that names the vault first. Raises ValueError."""
+    table = re.search(r"(?m)^[ \t]*\[", text)
+    tables = text[table.start() :] if table else ""
+    top = text.removesuffix(tables)
+    kept = re.sub(r"(?m)^[ \t]*vault[ \t]*=.*\n?", "", top)
+    whole = f"{named}{kept}{tables}"
+    tomllib.loads(whole)
+    return whole.encode()
 
 
 def load(

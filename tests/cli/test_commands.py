@@ -322,10 +322,17 @@ def test_the_first_vault_is_the_default_and_a_captured_folder_is_answered_with_i
     tmp_path: Path,
 ) -> None:
     config = tmp_path / "config" / "oneiro" / "config.toml"
-    env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config"), "ONEIRO_OWNER_START": "false"}
+    passing = tmp_path / "tmp"
+    env = {
+        **os.environ,
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "ONEIRO_OWNER_START": "false",
+        "TMPDIR": str(passing),
+    }
     env.pop("ONEIRO_VAULT", None)
     folder = tmp_path / "project"
     folder.mkdir()
+    passing.mkdir()
 
     def run(*argv: str) -> subprocess.CompletedProcess[str]:
         words = [sys.executable, "-c", ENTRY, "--no-daemon", *argv]
@@ -336,6 +343,13 @@ def test_the_first_vault_is_the_default_and_a_captured_folder_is_answered_with_i
     refused = run("list")
     assert refused.returncode == 5
     assert "settings --default" in refused.stderr
+    assert str(config) not in run("init", str(passing / "none")).stdout
+    assert not config.exists()
+    config.parent.mkdir(parents=True)
+    config.write_bytes(b"# caf\xe9\n")
+    failed = run("init", str(tmp_path / "zeroth"))
+    assert (failed.returncode, "settings --default` makes it that" in failed.stdout) == (0, True)
+    config.write_text('vault = "/gone"\n')
     for name in ("first", "second"):
         told = run("init", str(tmp_path / name)).stdout
         assert (str(config) in told) == (name == "first")

@@ -30,15 +30,29 @@ def places(tmp_path: Path) -> tuple[Path, Path, dict[str, str]]:
     return vault, home / "oneiro" / "config.toml", {"XDG_CONFIG_HOME": str(home)}
 
 
-def test_what_no_line_can_be_added_to_stays_as_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("data", [b"vault = [\n  1,\n", b"# caf\xe9\n"])
+def test_what_no_line_can_be_added_to_stays_as_it_is(tmp_path: Path, data: bytes) -> None:
     env = {"XDG_CONFIG_HOME": str(tmp_path)}
     file = machine_file(env)
     file.parent.mkdir()
-    file.write_text("vault = [\n  1,\n")
+    file.write_bytes(data)
     with pytest.raises(SettingsError, match="no line can be added") as caught:
         make_default(tmp_path / "vault", env)
     assert str(tmp_path / "vault") in caught.value.hint
-    assert file.read_text() == "vault = [\n  1,\n"
+    assert file.read_bytes() == data
+
+
+def test_the_default_keeps_the_files_mode_link_and_other_bytes(tmp_path: Path) -> None:
+    env = {"XDG_CONFIG_HOME": str(tmp_path)}
+    file, target = machine_file(env), tmp_path / "dotfiles.toml"
+    target.write_bytes(b"# mine\r\n")
+    target.chmod(0o600)
+    file.parent.mkdir()
+    file.symlink_to(target)
+    make_default(Path("/vault"), env)
+    assert file.is_symlink()
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert target.read_bytes() == b'vault = "/vault"\n# mine\r\n'
 
 
 def test_nothing_set_gives_the_defaults(places: tuple[Path, Path, dict[str, str]]) -> None:

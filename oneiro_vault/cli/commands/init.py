@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,8 +19,9 @@ from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line
 from oneiro_vault.cli.render import embedded, pace
-from oneiro_vault.errors import LockTimeout, OwnerProblem, few
+from oneiro_vault.errors import LockTimeout, OneiroError, OwnerProblem, few
 from oneiro_vault.settings.definitions import load, make_default
+from oneiro_vault.settings.locations import MARK
 
 _SHOWN = 20
 LIMIT = 600.0
@@ -66,12 +68,24 @@ def init_(face: Face, path: str | None, here: bool, workflows: bool, no_wait: bo
         state |= {"embedding": _embed(face, state["embedding"])}
     names = "unreadable partial broken language embedding waiting".split()
     told = {"indexed": state["notes"]} | {name: state[name] for name in names}
-    text = _told(made, state)
-    env = face.request.env
-    if not (env.get("ONEIRO_VAULT") or load(None, env, strict=False)["vault"]):
-        file = make_default(Path(made["vault"]), env)
-        text += f"\nIt is the default where no vault is named or near ({line(str(file))})."
+    text = _told(made, state) + _default(Path(made["vault"]), face.request.env)
     return Output(text, {**made, **told})
+
+
+def _default(vault: Path, env: Mapping[str, str]) -> str:
+    """Make it the machine's default where there is none; what was done, or failed."""
+    import tempfile
+
+    try:
+        known = env.get("ONEIRO_VAULT") or load(None, env, strict=False)["vault"]
+        passing = vault.resolve().is_relative_to(Path(tempfile.gettempdir()).resolve())
+        if passing or (known and Path(known, MARK).expanduser().is_file()):
+            return ""
+        file = make_default(vault, env)
+    except (OneiroError, OSError, ValueError) as error:  # the vault is made all the same
+        how = f"`oneiro --vault {shlex.quote(str(vault))} settings --default`"
+        return f"\nIt is not the default yet: {line(str(error))}. {how} makes it that."
+    return f"\nIt is the default where no vault is named or near ({line(str(file))})."
 
 
 def _index(face: Face, notes: int) -> Json:

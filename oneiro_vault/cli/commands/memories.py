@@ -160,13 +160,18 @@ def list_(face: Face, limit: int, **filters: Any) -> Output:
     found = face.ops.list(limit=limit, **filters)
     shown = len(found["results"])
     rest = 0 if any(filters.values()) else found["total"] - shown
-    if rest > 0 and shown < limit:  # nothing but these is left out of what fits
-        more = f"\n{rest} reports of dreams are not among them: `oneiro list --type dream`"
-    elif rest > 0:
-        more = f"\n{rest} more are not shown: `-n {found['total']}`; of dreams with `--type dream`"
-    else:
-        more = ""
-    return Output((render.rows(found["results"], face.style) or "no memories") + more, found)
+    reports = left = 0
+    if rest > 0:  # nothing but reports is left out of what fits
+        full = shown >= limit
+        reports = len(face.ops.list(type="dream", limit=rest)["results"]) if full else rest
+        left = rest - reports
+    text = [render.rows(found["results"], face.style) or "no memories"]
+    if left > 0:
+        text.append(f"{left} more {'is' if left == 1 else 'are'} not shown: `-n {shown + left}`")
+    if reports:
+        which = "1 report of dreams is" if reports == 1 else f"{reports} reports of dreams are"
+        text.append(f"{which} not among them: `oneiro list --type dream`")
+    return Output("\n".join(text), found)
 
 
 @command("context")

@@ -40,6 +40,8 @@ _INSIDE: Final = re.compile(r"(?<=[^\W_a-zß-ÿ]\.)(?=\w)")
 _STEP: Final = re.compile(r"(?:^|(?<=\s))(\d{1,2})[.)][ \t]+(?=[^\s\d])", re.M)
 _OPENS: Final = re.compile(r"(?:^|[:;,.!?–—-])\s*$", re.M)
 """Before the first of several steps."""
+_NUMBERED: Final = re.compile(r"\b(?:no|nr|vol|ch|p)\.\s*$", re.I)
+"""Before a number that belongs to it."""
 
 
 def words(text: str) -> list[Word]:
@@ -90,9 +92,10 @@ def step_marks(text: str) -> list[tuple[int, int]]:
     where only one number is followed by a point, as of a day or a floor."""
     found: list[tuple[int, int]] = []
     for one in _STEP.finditer(text):
+        before = text[: one.start()]
         if int(one[1]) != len(found) + 1 or _GOES_ON[1].match(text, one.end()):
             continue
-        if found or _OPENS.search(text[: one.start()]):
+        if not _NUMBERED.search(before) and (found or _OPENS.search(before)):
             found.append(one.span())
     return found if len(found) > 1 else []
 

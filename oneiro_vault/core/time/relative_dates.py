@@ -147,20 +147,23 @@ _COMING: Final = re.compile(
     r"going to|gonna|'ll|wird|werde|werden|plan|due|by|until|bis|from|starting|ab)\b",
     re.I,
 )
+_DECIDED: Final = (
+    r"(?:decided|agreed|planned|beschlossen|entschieden|vereinbart|ausgemacht|abgemacht|geplant)"
+)
 _TOLD: Final = re.compile(
-    r"\b(?:(?:have|has|had|was|were|been|'ve|hab|habe|haben|hat|hatten?)\W+(?:\w+\W+){0,2}?)?(?:"
-    r"said|told|heard|mentioned|gesagt|sagten?|meinten?|erzahlt|erzählt|gehört|"
-    r"(?P<plans>decided|agreed|planned|booked|signed (?:\w+ ){0,2}?up|registered|enrolled|"
-    r"scheduled|reserved|settled|arranged|promised|beschlossen|entschieden|vereinbart|ausgemacht|"
-    r"abgemacht|gebucht|angemeldet|geplant|zugesagt))\b",
+    r"\b(?:(?:have|has|had|was|were|been|'ve|hab|habe|haben|hat|hatten?)\W+(?:\w+\W+){0,2}?)?"
+    rf"(?:said|told|heard|mentioned|gesagt|sagten?|meinten?|erzahlt|erzählt|gehört|{_DECIDED})\b",
     re.I,
 )
-_ABOUT: Final = re.compile(r" (?:on|upon|about|with|über|mit)\b", re.I)
 _HOLDS: Final = re.compile(
-    r"\W*\b(?:is|are|am|be|would|should|ist|sind|soll|sollen|findet)\b|(?:'s|'re|’s|’re)\b", re.I
+    r"\b(?:is|are|am|be|would|should|ist|sind|soll|sollen|findet|"
+    r"(?:it|that|there|he|she|we|they)['’](?:s|re))\b|"
+    rf"\b{_DECIDED}\W+(?:no|keine?n?) \w",
+    re.I,
 )
+_HOLDS_LAST: Final = re.compile(r" (?:(?:sein )?(?:soll|sollen)|ist|sind|stattfindet)\b", re.I)
 """Who decided or said something some time ago may mean a day to come: where they say of it that it
-is, and of what was decided or booked in which month."""
+is, before that day or, in German, behind it."""
 _PUT_OFF: Final = re.compile(
     r"\b(?:mov|push|shift|delay|slip|postpon|reschedul)\w*(?: [\w.'-]+){0,4}? (?:to|till?|until)"
     r"(?: the)?\s*$",
@@ -192,8 +195,14 @@ _HABIT: Final = re.compile(
 _CLAUSE_END: Final = re.compile(r"[,;!?\n()]|[.:](?!\d)")
 
 
-_SPAN: Final = re.compile(rf"\s*{_TO}\s*(?:the |dem |den |zum )?(?:\d|(?:{_DAY}|{_MONTH})\b)", re.I)
-"""Behind the first day of several."""
+_SPAN: Final = re.compile(
+    rf"\s*{_TO}\s*(?:the |dem |den |zum )?(?:(?:{_DAY}|{_MONTH})\b|\d{{4}}-\d\d|"
+    rf"\d{{1,2}}(?:st|nd|rd|th|\.?(?: of)? (?:{_MONTH}))\b)|"
+    r"\s*(?:[-–—]|to|thru|through)\s*(?:the )?[0-3]?\d(?=\s*(?:$|[,;!?)]|\.(?!\d)))|"
+    r"\s*bis(?: zum)? [0-3]?\d\.(?!\d)",
+    re.I,
+)
+"""Behind the first day of several; a number alone may be an hour, a price or so many of them."""
 
 
 def find(text: str, said: date) -> list[tuple[int, int, Days]]:
@@ -205,7 +214,7 @@ def find(text: str, said: date) -> list[tuple[int, int, Days]]:
     for name, pattern in _PATTERNS:
         for match in pattern.finditer(folded):
             if all(match.end() <= start or match.start() >= end for start, end, _ in found):
-                days = _days(name, match, said, _its_own(match) or _direction(text, name, match))
+                days = _days(name, match, said, _its_own(match) or _direction(text, match))
                 if days:
                     found.append((match.start(), match.end(), days))
     return sorted(found)
@@ -285,7 +294,7 @@ def _same_length(text: str) -> str:
     return "".join(one if len(one := fold(letter)) == 1 else letter.lower() for letter in text)
 
 
-def _direction(text: str, name: str, match: re.Match[str]) -> int:
+def _direction(text: str, match: re.Match[str]) -> int:
     """Of the sentence around an expression: what was before it says nothing of when."""
     at = match.start()
     begins, ends = next(((a, b) for a, b in sentence_spans(text) if a <= at < b), (0, len(text)))
@@ -294,10 +303,8 @@ def _direction(text: str, name: str, match: re.Match[str]) -> int:
     at, behind = at - begins, said[match.end() - begins :]
 
     def left(verb: re.Match[str]) -> str:
-        between = said[verb.end() : at]
-        far = len(_WORD.findall(between)) > 1 and not _ABOUT.match(between)
-        of_plan = (verb["plans"] and name == "month") or _HOLDS.search(between)
-        return " " if far and (of_plan or _HOLDS.match(behind)) else verb[0]
+        to_come = _HOLDS.search(said[:at], verb.start()) or _HOLDS_LAST.match(behind)
+        return " " if to_come and len(_WORD.findall(said[verb.end() : at])) > 1 else verb[0]
 
     told = _TOLD.sub(left, said[:at]) + said[at:]
     return -1 if _PAST.search(told) else 1

@@ -36,11 +36,13 @@ and how far the next one must be behind."""
 _SPOKEN_OF: Final = 0.5
 """Share of a sentence's words that a correction has which speaks of it."""
 _NOT: Final = re.compile(
-    r"\b(?:not|no longer|nicht(?: mehr)?|instead of|rather than|(?:an)?statt)\b"
-    r"(?P<old>(?:[^,;:.!?–—]|(?<=\d)[,:.](?=\d))+)",
+    r"\b(?:not|(?:is|are|do|does)n['’]t|no longer|nicht(?: mehr)?|keine?[nmrs]?|instead of|"
+    r"rather than|(?:an)?statt)\b(?! forget\b)"
+    r"(?P<old>(?:(?!\b(?:but|sondern)\b)[^,;:.!?–—]|(?<=\d)[,:.](?=\d))+)",
     re.I,
 )
 """The clause that says what is over."""
+_MINUTES: Final = re.compile(r"\b(\d{1,2})[.:](?!00)(\d\d)\b")
 _LOOKED_AT: Final = 8
 """Memories that hold all words of a new one and are compared with it: the shortest."""
 _DUPLICATE: Final = 0.85
@@ -180,7 +182,7 @@ def corrected(house: House, text: str, progress: Progress) -> Row:
     weighed = dict(zip(rows, weigh(house.index, text, vector, rows), strict=True))
     if over := _denied(text):  # what says the denied itself is meant, not what has the new already
         wrong = [row for row in rows if _affirms(bodies.get(row.key, ""), over)]
-        rows = [row for row in wrong if weighed[row] >= _MAY_BE] or rows
+        rows = [row for row in wrong if weighed[row] >= _CLEAR] or rows
     said = [row for row in rows if corrections.corrects(text, bodies.get(row.key, "").strip())]
     if len(said) == 1:
         return said[0]
@@ -202,18 +204,18 @@ def corrected(house: House, text: str, progress: Progress) -> Row:
     )
 
 
-def _denied(text: str) -> str:
-    """What a text says is not so: ", not at 10", "instead of Thursday"."""
-    return " ".join(one["old"] for one in _NOT.finditer(text))
+def _denied(text: str) -> Collection[str]:
+    """What a text says is not so (", not at 10", "instead of Thursday"): its numbers, or without
+    any its telling words."""
+    over = " ".join(one["old"] for one in _NOT.finditer(text))
+    return figures(over) or polarity.stems(over)
 
 
-def _affirms(body: str, over: str) -> bool:
-    """Does a memory say, and not deny itself, what is over: all its numbers, or without any all its
-    words?"""
+def _affirms(body: str, over: Collection[str]) -> bool:
+    """Does a memory say, and not deny itself, all that is over? 10:30 does not say 10."""
     said = _NOT.sub(" ", personal.bare(body))
-    if numbers := figures(over):
-        return numbers <= figures(said)
-    return polarity.stems(over) <= polarity.stems(said)
+    said = _MINUTES.sub(lambda one: one[0] if f"{one[1]}.{one[2]}" in over else " ", said)
+    return {*over} <= figures(said) | polarity.stems(said)
 
 
 def besides(house: House, text: str, known: memories.Memory) -> str:

@@ -524,13 +524,17 @@ def test_ids_and_branches_at_the_command_line(fresh: Box) -> None:
 def test_a_list_says_that_reports_of_dreams_are_left_out(fresh: Box) -> None:
     fresh.init()
     stored(fresh, *ALIKE)
-    for number in range(2):
+    count = len(fresh.json("list", "-n", "400")["results"])
+    for number, said in enumerate(("1 report of dreams is", "2 reports of dreams are")):
         report = Path(fresh.vault, f"report-{number}.md")
         report.write_text(f"---\ntype: dream\ntitle: Night {number}\n---\nDone: {number}.\n")
-    last = fresh.ok("list", "-n", "400").splitlines()[-1]
-    assert last == "2 reports of dreams are not among them: `oneiro list --type dream`"
+        told = f"{said} not among them: `oneiro list --type dream`"
+        for limit in (400, count):
+            rows = fresh.ok("list", "-n", str(limit)).splitlines()
+            assert (rows[-1], "not shown" in rows[-2]) == (told, False)
+        rows = fresh.ok("list", "-n", str(count - 1)).splitlines()
+        assert rows[-2:] == [f"1 more is not shown: `-n {count}`", told]
     assert len(fresh.json("list", "--type", "dream")["results"]) == 2
-    assert "more are not shown: `-n " in fresh.ok("list", "-n", "1").splitlines()[-1]
 
 
 def test_what_rules_have_filed_is_no_backlog(fresh: Box) -> None:

@@ -92,6 +92,14 @@ def test_anything_can_be_read(text: str) -> None:
                 "Das passt.",
             ],
         ),
+        (
+            "Ich wohne in Nr. 1. Mein Bruder wohnt in Nr. 2. Er ist nett.",
+            ["Ich wohne in Nr. 1.", "Mein Bruder wohnt in Nr. 2.", "Er ist nett."],
+        ),
+        (
+            "I'm no. 1. My brother is no. 2. We won.",
+            ["I'm no. 1.", "My brother is no. 2.", "We won."],
+        ),
         ("Das macht ca. fünf Euro. Mehr nicht.", ["Das macht ca. fünf Euro.", "Mehr nicht."]),
         ("", []),
         (" \n ", []),

@@ -11,6 +11,7 @@ import pytest
 
 from oneiro_vault.app import App
 from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound
+from oneiro_vault.operations.remember.dedupe import _affirms, _denied
 from oneiro_vault.settings.definitions import Settings
 from tests.copies import new_vault
 from tests.month.life import Clock
@@ -124,6 +125,34 @@ def test_what_says_the_denied_is_replaced_not_what_says_the_new_already(
     clock.now = JUNE
     assert call("correct", text=text)["replaced"]["id"] == old
     assert call("show", id=newer)["meta"]["status"] == "active"
+
+
+@pytest.mark.parametrize(
+    ("text", "body", "affirmed"),
+    [
+        ("Physio is at 7:45, not at 10.", "physio at 10", True),
+        ("Physio is at 7:45, not at 10.", "physio at 10:00", True),
+        ("Physio is at 7:45, not at 10.", "physio at 10:30", False),
+        ("Physio is at 7:45, not at 10:30.", "physio at 10:30", True),
+        ("Physio isn't at 10 but at 7:45.", "physio at 10", True),
+        ("Physio isn't at 10 but at 7:45.", "physio isn’t at 10", False),
+        ("Wir haben keinen Hund, eine Katze.", "wir haben einen Hund", True),
+    ],
+)
+def test_what_affirms_the_denied(text: str, body: str, affirmed: bool) -> None:
+    assert _affirms(body, _denied(text)) == affirmed
+
+
+@pytest.mark.parametrize("text", ["Don't forget the physio at 7:45.", "It is so, not that."])
+def test_what_denies_nothing_telling(text: str) -> None:
+    assert not _denied(text)
+
+
+def test_a_weak_memory_of_the_denied_is_not_replaced_unasked(call: Call) -> None:
+    old = stored(call, "The standup of the platform team is in the large room at ten.")
+    stored(call, "The platform team has 14 large chairs.")
+    text = "The standup of the platform team is in the large room at nine, not at 14."
+    assert call("correct", text=text)["replaced"]["id"] == old
 
 
 @pytest.mark.model
