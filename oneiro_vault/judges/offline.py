@@ -189,6 +189,8 @@ def _kept(shown: Shown, stretches: Sequence[str]) -> list[Mapping[str, Any]]:
             keeps = (told or worth >= least) and _stands(sentence, 1 if told or goes_on else FEWEST)
             keeps = keeps and (topic == "wishes" or not personal.of_reader(sentence))
             keeps = keeps and (goes_on or not (lacks and personal.chats(sentence)))
+            if taken and corrections.takes_back(sentence):  # alone, what it takes back would stand
+                keeps = goes_on = True
             if keeps and goes_on:
                 found[-1].append(sentence)
             elif keeps:

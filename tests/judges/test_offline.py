@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.classify import spans
+from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict, check
 from oneiro_vault.judges.offline import OPEN, OfflineJudge
 from oneiro_vault.mind.loops.consolidate import Merge
@@ -173,6 +174,18 @@ def test_what_may_be_the_persons_is_not_passed_over() -> None:
     assert (own.own, rest.own, rest.doubted) == (True, False, True)
     quoted = 'User: Ines wrote: "my plumber Kolb comes on 14 April at nine."'
     assert asked("encode.units", Units, Shown("a", "", quoted, source="capture")).waits
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Our office day is Tuesday. No wait, wrong, Wednesday.",
+        "The wedding is on 12 June. Sorry, the 19th.",
+        "Unser Chor probt am Montag. Nein, am Dienstag.",
+    ],
+)
+def test_what_is_taken_back_in_the_same_breath_does_not_stand_alone(said: str) -> None:
+    assert [personal.bare(unit["content"]) for unit in kept(f"User: {said}")] == [said]
 
 
 @pytest.mark.parametrize(

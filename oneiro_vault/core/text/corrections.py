@@ -151,6 +151,11 @@ def corrects(new: str, old: str, *, together: bool = False) -> Correction | None
     return found[0] if len(found) == 1 else None
 
 
+def takes_back(sentence: str) -> bool:
+    """Does it begin by taking back what was said just before ("no wait wrong, wednesday")?"""
+    return bool(_LEAD.match(personal.bare(sentence).strip()))
+
+
 def _ends(pair: _Pair) -> bool:
     went = (found for pattern in _WENT if (found := pattern.search(pair.new)))
     if any(_own(one["subject"]) <= _own(pair.old) and _went(pair, one) for one in went):
