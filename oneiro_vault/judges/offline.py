@@ -175,7 +175,12 @@ def _kept(shown: Shown, stretches: Sequence[str]) -> list[Mapping[str, Any]]:
     day = _said_on(shown)
     found: list[list[str]] = []
     for sentences in map(claims.split_sentences, map(turns.without_speaker, stretches)):
-        run = [first_things.before_question(personal.without_chatter(one)) for one in sentences]
+        run = [
+            one
+            if corrections.takes_back(one)
+            else first_things.before_question(personal.without_chatter(one))
+            for one in sentences
+        ]
         before, taken = "", False
         topics = first_things.topics(run)
         for sentence, worth, topic in zip(run, worth_keeping(run), topics, strict=True):
