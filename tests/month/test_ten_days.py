@@ -156,8 +156,8 @@ def test_first_things_first_and_each_with_its_day(lived: Lived) -> None:
         if line.startswith("## ")
     ]
     assert heads == [
-        "Who the person is", "The person's work", "The person's home", "The person's people",
-        "The person's health", "What the person wants",
+        "Who the person is", "What the person wants", "The person's health", "The person's work",
+        "The person's home", "The person's people",
     ]  # fmt: skip
     assert all(
         line.startswith("- On 2026-09-") for line in last.splitlines() if line.startswith("- ")

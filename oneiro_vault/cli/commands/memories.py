@@ -160,16 +160,12 @@ def list_(face: Face, limit: int, **filters: Any) -> Output:
     found = face.ops.list(limit=limit, **filters)
     shown = len(found["results"])
     rest = 0 if any(filters.values()) else found["total"] - shown
-    reports = left = 0
-    if rest > 0:  # nothing but reports is left out of what fits
-        full = shown >= limit
-        reports = len(face.ops.list(type="dream", limit=rest)["results"]) if full else rest
-        left = rest - reports
     text = [render.rows(found["results"], face.style) or "no memories"]
-    if left > 0:
-        text.append(f"{left} more {'is' if left == 1 else 'are'} not shown: `-n {shown + left}`")
-    if reports:
-        which = "1 report of dreams is" if reports == 1 else f"{reports} reports of dreams are"
+    if rest > 0 and shown >= limit:
+        are = "is" if rest == 1 else "are"
+        text.append(f"{rest} more {are} not shown: `-n {found['total']}`")
+    elif rest > 0:  # nothing but reports is left out of what fits
+        which = "1 report of dreams is" if rest == 1 else f"{rest} reports of dreams are"
         text.append(f"{which} not among them: `oneiro list --type dream`")
     return Output("\n".join(text), found)
 

@@ -529,11 +529,10 @@ def test_a_list_says_that_reports_of_dreams_are_left_out(fresh: Box) -> None:
         report = Path(fresh.vault, f"report-{number}.md")
         report.write_text(f"---\ntype: dream\ntitle: Night {number}\n---\nDone: {number}.\n")
         told = f"{said} not among them: `oneiro list --type dream`"
-        for limit in (400, count):
-            rows = fresh.ok("list", "-n", str(limit)).splitlines()
-            assert (rows[-1], "not shown" in rows[-2]) == (told, False)
-        rows = fresh.ok("list", "-n", str(count - 1)).splitlines()
-        assert rows[-2:] == [f"1 more is not shown: `-n {count}`", told]
+        rows = fresh.ok("list", "-n", "400").splitlines()
+        assert (rows[-1], "not shown" in rows[-2]) == (told, False)
+        *_, last = fresh.ok("list", "-n", str(count - 1)).splitlines()
+        assert last == f"{number + 2} more are not shown: `-n {count + number + 1}`"
     assert len(fresh.json("list", "--type", "dream")["results"]) == 2
 
 
