@@ -78,7 +78,9 @@ def _default(vault: Path, env: Mapping[str, str]) -> str:
 
     try:
         known = env.get("ONEIRO_VAULT") or load(None, env, strict=False)["vault"]
-        passing = vault.resolve().is_relative_to(Path(tempfile.gettempdir()).resolve())
+        home, temp = Path(env.get("HOME") or "~").expanduser(), Path(tempfile.gettempdir())
+        made = vault.resolve()
+        passing = made.is_relative_to(temp.resolve()) and not made.is_relative_to(home.resolve())
         if passing or (known and Path(known, MARK).expanduser().is_file()):
             return ""
         file = make_default(vault, env)
