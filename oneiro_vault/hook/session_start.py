@@ -93,19 +93,23 @@ def last_conversation(place: Place) -> str:
 
 
 def questions(place: Place) -> str:
-    """That the connected model may judge more, where it has the tools to: no number, which grows
-    with each night though everything is filed."""
+    """How many questions wait for the connected model, where it has the tools to answer them."""
     try:
         names = os.listdir(os.path.join(place.state, "questions"))
     except OSError:
         return ""
     parked = {name.removesuffix(".json") for name in names if name.endswith(".json")}
-    still = any(f"{name}.answer" not in parked for name in parked if not name.endswith(".answer"))
-    if not still or "dreams" not in tool_sets():
+    number = sum(f"{name}.answer" not in parked for name in parked if not name.endswith(".answer"))
+    if not number or "dreams" not in tool_sets():
         return ""
+    one = (
+        "1 question about stored notes waits"
+        if number == 1
+        else f"{number} questions about stored notes wait"
+    )
     return (
-        "Questions about stored notes may be looked at by a model; until then nothing is lost (the "
-        "skill dream describes how they are answered, with dream_next and dream_decide)."
+        f"{one} for a judgement (the skill dream describes how they are answered, with dream_next "
+        f"and dream_decide)."
     )
 
 

@@ -42,6 +42,8 @@ _OPENS: Final = re.compile(r"(?:^|[:;,.!?–—-])\s*$", re.M)
 """Before the first of several steps."""
 _NUMBERED: Final = re.compile(r"\b(?:no|nr|vol|ch|p)\.\s*$", re.I)
 """Before a number that belongs to it."""
+_BEFORE: Final = 16
+"""Characters in which these stand."""
 
 
 def words(text: str) -> list[Word]:
@@ -92,7 +94,7 @@ def step_marks(text: str) -> list[tuple[int, int]]:
     where only one number is followed by a point, as of a day or a floor."""
     found: list[tuple[int, int]] = []
     for one in _STEP.finditer(text):
-        before = text[: one.start()]
+        before = text[max(0, one.start() - _BEFORE) : one.start()]
         if int(one[1]) != len(found) + 1 or _GOES_ON[1].match(text, one.end()):
             continue
         if not _NUMBERED.search(before) and (found or _OPENS.search(before)):
