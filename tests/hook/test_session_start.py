@@ -198,23 +198,21 @@ def park(talk: Talk, *names: str) -> None:
         (folder / name).write_text("{}")
 
 
-def test_a_beginning_tells_in_one_line_that_questions_wait_where_the_tools_are(
+def test_a_beginning_tells_in_one_line_how_many_questions_wait_where_the_tools_are(
     talk: Talk,
 ) -> None:
     orient(talk, "The project", "We build a ferry timetable.")
     tools = {"ONEIRO_MCP_TOOLS": "history dreams"}
     park(talk, "a.json", "a.answer.json")
     before = talk("SessionStart", source="startup", env=tools)
-    assert "Questions about" not in before
+    assert "wait" not in before
     park(talk, "b.json", "c.json", ".x.tmp")
     said = talk("SessionStart", source="startup", env=tools)
     assert said.startswith(before)
     assert (
         said.removeprefix(before)
         .strip()
-        .startswith(
-            "Questions about stored notes may be looked at by a model; until then nothing is"
-        )
+        .startswith("2 questions about stored notes wait for a judgement (")
     )
     assert talk("SessionStart", source="startup") == before
     assert talk("SessionStart", source="compact", env=tools) == before

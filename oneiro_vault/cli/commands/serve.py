@@ -188,8 +188,8 @@ def _dreams(found: answers.DreamState) -> list[str]:
     captures, questions = found["captures"], found["questions"]
     by_rules = judge["name"] == "auto" and found["ended"] and not found["unasked"]
     text.append(
-        "waiting  for nobody: with each run rules file what they can of every capture, and a "
-        "connected model may look at it again (`oneiro help dreams`)"
+        f"waiting  {captures} captures and {questions} questions for a model (`oneiro help "
+        f"dreams`); rules have filed what they can of them"
         if by_rules
         else f"waiting  {captures} captures to be encoded, {questions} questions to be answered"
     )

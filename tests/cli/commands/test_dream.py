@@ -542,6 +542,6 @@ def test_what_rules_have_filed_is_no_backlog(fresh: Box) -> None:
     assert "waiting  0 captures to be encoded, 0 questions" in fresh.ok("status")
     fresh.ok("dream", "--judge", "offline")
     text = fresh.ok("status")
-    assert "waiting  for nobody: with each run rules file what they can" in text
-    assert "to be answered" not in text
-    assert {"captures", "questions"} <= fresh.json("status")["dreams"].keys()
+    found = fresh.json("status")["dreams"]
+    told = f"{found['captures']} captures and {found['questions']} questions for a model"
+    assert f"waiting  {told} (`oneiro help dreams`); rules have filed what they can" in text
