@@ -52,6 +52,11 @@ _LAST: Final = re.compile(rf",? \b(?:not|nicht) {_WITHIN}[.!]?$", re.I)
 _JOINT: Final = re.compile(
     r"[,;:]\s+(?:(?:and|but|so|und|aber)\s+)?|\s+[–—-]+\s+|\s+(?:and|but|so|und|aber)\s+", re.I
 )
+LONGEST: Final = 600
+"""Characters of a sentence that may correct another."""
+MANY: Final = 2_000
+"""Characters of a text that says one thing, or a few; longer ones say too much to be corrected by a
+sentence."""
 _FEWEST: Final = 3
 """Words of a clause."""
 _UNITS: Final = 2
@@ -134,6 +139,8 @@ class Correction(NamedTuple):
 def corrects(new: str, old: str, *, together: bool = False) -> Correction | None:
     """How a sentence replaces a clause of an older text, None where it does not. `together`: they
     are of one conversation, in which "it" may be what the other speaks of."""
+    if len(new) > LONGEST or len(old) > MANY:
+        return None
     new, old = _LEAD.sub("", personal.bare(new).strip()), old.strip()
     if new.endswith("?") or _OPEN.search(new):
         return None
@@ -426,7 +433,7 @@ def _windows(wrong: Sequence[_Word], known: Sequence[_Word]) -> Iterator[tuple[i
             continue
         for last in range(first + 1, min(len(known), first + len(wanted) + 2) + 1):
             if all(one.among(known[first:last]) for one in wanted):
-                if last > ends and all(one.among(known[first:last]) for one in wanted):
+                if last > ends:
                     yield first, last
                     ends = last
                 break

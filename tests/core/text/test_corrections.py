@@ -218,3 +218,8 @@ def test_what_names_another_subject_stays_within_a_conversation(new: str, old: s
 )
 def test_a_value_alone_replaces_another_within_a_conversation(new: str) -> None:
     assert corrects(new, "My dentist appointment is on the 4th.", together=True)
+
+
+def test_a_long_text_corrects_nothing_and_costs_nothing() -> None:
+    assert corrects("not a " * 5_000, "Tim moves in January.") is None
+    assert corrects("Tim moves in February, not January.", "Tim moves in January. " * 500) is None
