@@ -35,7 +35,7 @@ DAYS: Final = NAMED.union(
 _END: Final = r"(?=$|[,;:.!?()–—](?!\d)| (?:but|because|since|so|and|aber|sondern|weil|denn|und)\b)"
 _WITHIN: Final = r"(?:[^,;:.!?]|(?<=\d)[,:.](?=\d)|(?<=\d)\.(?= [^\W\d]))+?"
 """Of one clause; a point between digits, or of an ordinal, ends none."""
-_NOT: Final = r"\b(?:not|(?:is|are|was|do|does|did|wo)n['’]?t)"
+_NOT: Final = r"\b(?:not|(?:is|are|was|do|does|did|wo)n['’]?t)(?! forget\b)"
 _SHAPES: Final = tuple(
     re.compile(pattern, re.I)
     for pattern in (
@@ -43,7 +43,7 @@ _SHAPES: Final = tuple(
         rf"{_NOT} (?P<old>{_WITHIN})[,;.–—-]+ (?:it|that|he|she|they|we)"
         rf"(?:['’]?s|['’]?re| is| are)? (?P<new>{_WITHIN}){_END}",
         rf"\bnicht (?P<old>{_WITHIN}),? sondern (?P<new>{_WITHIN}){_END}",
-        rf"\b(?:not|nicht) (?P<old>{_WITHIN}){_END}",
+        rf"(?:{_NOT}|\bnicht|\bkein[a-z]*) (?P<old>{_WITHIN}){_END}",
         rf"\b(?:instead of|rather than|statt) (?P<old>.+?){_END}",
     )
 )
@@ -156,6 +156,11 @@ def corrects(new: str, old: str, *, together: bool = False) -> Correction | None
                 if swap.subject or together
             ]
     return found[0] if len(found) == 1 else None
+
+
+def denied(text: str) -> list[tuple[int, int]]:
+    """[start, end) of every value that a text says is not so."""
+    return [found.span("old") for shape in (*_SHAPES, *_OVER) for found in shape.finditer(text)]
 
 
 def takes_back(sentence: str) -> bool:

@@ -35,13 +35,6 @@ _APART: Final = 0.1
 and how far the next one must be behind."""
 _SPOKEN_OF: Final = 0.5
 """Share of a sentence's words that a correction has which speaks of it."""
-_NOT: Final = re.compile(
-    r"\b(?:not|(?:is|are|do|does)n['’]t|no longer|nicht(?: mehr)?|keine?[nmrs]?|instead of|"
-    r"rather than|(?:an)?statt)\b(?! forget\b)"
-    r"(?P<old>(?:(?!\b(?:but|sondern)\b)[^,;:.!?–—]|(?<=\d)[,:.](?=\d))+)",
-    re.I,
-)
-"""The clause that says what is over."""
 _MINUTES: Final = re.compile(r"\b(\d{1,2})[.:](?!00)(\d\d)\b")
 _LOOKED_AT: Final = 8
 """Memories that hold all words of a new one and are compared with it: the shortest."""
@@ -207,13 +200,15 @@ def corrected(house: House, text: str, progress: Progress) -> Row:
 def _denied(text: str) -> Collection[str]:
     """What a text says is not so (", not at 10", "instead of Thursday"): its numbers, or without
     any its telling words."""
-    over = " ".join(one["old"] for one in _NOT.finditer(text))
+    over = " ".join(text[start:end] for start, end in corrections.denied(text))
     return figures(over) or polarity.stems(over)
 
 
 def _affirms(body: str, over: Collection[str]) -> bool:
     """Does a memory say, and not deny itself, all that is over? 10:30 does not say 10."""
-    said = _NOT.sub(" ", personal.bare(body))
+    said = personal.bare(body)
+    for start, end in corrections.denied(said):
+        said = f"{said[:start]}{' ' * (end - start)}{said[end:]}"
     said = _MINUTES.sub(lambda one: one[0] if f"{one[1]}.{one[2]}" in over else " ", said)
     return {*over} <= figures(said) | polarity.stems(said)
 
