@@ -37,8 +37,10 @@ Intent = Literal[
 Topic = Literal["who", "work", "home", "people", "health", "wishes"]
 Vectors = npt.NDArray[np.float32]
 
-WEIGHTS: Final = Path(__file__).with_name("weights.npz")
-GRAPH: Final = Path(__file__).with_name("minilm4.onnx")
+LEARNED: Final = Path(__file__).with_name("weights")
+"""The folder of all that `make train` writes."""
+WEIGHTS: Final = LEARNED / "heads.npz"
+GRAPH: Final = LEARNED / "minilm4.onnx"
 """Four layers of the packaged model, the last two as `tests.classify.train_layers` tuned them."""
 THRESHOLD: Final = 0.5
 """Probability from which the answer is yes. They are calibrated on lines that the training had not
@@ -205,12 +207,18 @@ def trained_with() -> str:
 @cache
 def model() -> WorkerEmbedder:
     """The layers of the packaged model, in their process."""
+    return layers(GRAPH, TOKENS)
+
+
+def layers(graph: Path, tokens: int) -> WorkerEmbedder:
+    """Layers of the packaged model, some of them tuned, in a process of their own: they look at so
+    many tokens of a text. Raises EmbedderProblem where that model is missing."""
     from oneiro_vault.index.embed.embedders import WorkerEmbedder
 
-    layers = Model(
-        "minilm4", "default", str(model_folder()), dimension=384, tokens=TOKENS, graph=str(GRAPH)
+    found = Model(
+        graph.stem, "default", str(model_folder()), dimension=384, tokens=tokens, graph=str(graph)
     )
-    return WorkerEmbedder(layers, threads=1)
+    return WorkerEmbedder(found, threads=1)
 
 
 BUCKETS: Final = 1 << 18

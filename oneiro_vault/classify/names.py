@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiro_vault.classify import pasted
-from oneiro_vault.classify.classifier import model, softmax, trained_with
+from oneiro_vault.classify.classifier import LEARNED, model, softmax, trained_with
 from oneiro_vault.core.text.claims import Word, sentence_spans, words
 from oneiro_vault.index.embed.onnx import WORDS
 
@@ -35,8 +35,8 @@ KINDS: Final = ("person", "organization", "place", "project", "system", "animal"
 """What is named; a `system` is a program or a make of a thing, a `work` a book, law or holiday."""
 LABELS: Final = ("O", *(f"{at}-{kind}" for kind in KINDS for at in "BI"))
 """No name; the first word of one of that kind; the next ones."""
-WEIGHTS: Final = Path(__file__).with_name("names.npz")
-TIES: Final = Path(__file__).with_name("relations.npz")
+WEIGHTS: Final = LEARNED / "names.npz"
+TIES: Final = LEARNED / "relations.npz"
 BUCKETS: Final = 1 << 14
 NONE: Final = "none"
 """The answer that two are not said to be related."""
@@ -336,7 +336,7 @@ def _runs(mark: str, row: Sequence[str], longest: int) -> Iterator[str]:
 @cache
 def _speak() -> Mapping[str, str]:
     """Word -> the kind of tie that it speaks of."""
-    table = tomllib.loads(TIES.with_suffix(".toml").read_text("utf-8"))
+    table = tomllib.loads(Path(__file__).with_name("relations.toml").read_text("utf-8"))
     return {word: f"#{kind}" for kind, said in table.items() for word in said.split()}
 
 

@@ -19,18 +19,19 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from oneiro_vault.classify.classifier import LEARNED, layers, sigmoid
 from oneiro_vault.core.text import claims
 from oneiro_vault.core.text.language import STOP_WORDS, detect
-from oneiro_vault.index.embed.embedders import WorkerEmbedder
-from oneiro_vault.index.embed.models import Model, model_folder
 from oneiro_vault.index.embed.onnx import WORDS
 
-GRAPH: Final = Path(__file__).with_name("typed4.onnx")
+if TYPE_CHECKING:
+    from oneiro_vault.index.embed.embedders import WorkerEmbedder
+
+GRAPH: Final = LEARNED / "typed4.onnx"
 """Its second output says of every token for and against that it is somebody else's."""
 SURE: Final = 0.75
 """Probability from which a word is not taken for the person's own …"""
@@ -379,7 +380,7 @@ def doubtful(line: str) -> list[float]:
     begins = range(0, max(len(found) - step, 1), step)
     pieces = [line[found[at][1] : found[at : at + WORDS][-1][2]] for at in begins]
     told = _model().encode(pieces, "words").reshape(len(pieces), WORDS, -1)
-    likely = np.where(told.any(axis=2), 1 / (1 + np.exp(told[:, :, 1] - told[:, :, 0])), 1)
+    likely = np.where(told.any(axis=2), sigmoid(told[:, :, 0] - told[:, :, 1]), 1)
     best = [min(max(at - step // 2, 0) // step, len(pieces) - 1) for at in range(len(found))]
     return [float(likely[piece, at - piece * step]) for at, piece in enumerate(best)]
 
@@ -406,11 +407,7 @@ def doubted(line: str) -> Iterator[Extent]:
 
 @cache
 def _model() -> WorkerEmbedder:
-    """The packaged model with its tuned layers, in their process."""
-    layers = Model(
-        "typed4", "default", str(model_folder()), dimension=384, tokens=_TOKENS, graph=str(GRAPH)
-    )
-    return WorkerEmbedder(layers, threads=1)
+    return layers(GRAPH, _TOKENS)
 
 
 def joint(before: str) -> int:
