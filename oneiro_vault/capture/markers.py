@@ -3,8 +3,7 @@ that forbids it.
 
 `.oneiro-capture` in a folder allows it there and in everything below, and may name (TOML) the
 `vault` and the `project`; one that somebody else owns or can write does not count.
-`.oneiro-nocapture` forbids it there and in everything below, whatever
-else is there.
+`.oneiro-nocapture` forbids it there and in everything below, whatever else is there.
 """
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
