@@ -41,6 +41,7 @@ _IDLE: Final = frozenset("sinc now new hes she get still jetzt neu seit".split()
 ONE_STATE: Final = ("home", "work")
 """Topics of which a near fact may be the later state without a common word: of the others a person
 has several."""
+WISHES: Final = "wishes"
 APART: Final = 3600.0
 """Seconds between two versions of a fact at least: what is said in one conversation goes
 together."""
@@ -284,7 +285,8 @@ class _Successors:
             if (note.id, later.id) in self._near:
                 most = max((len(other & theirs) for other in others), default=0)
                 alone = says == topic in ONE_STATE and not most
-                same = says == topic and len(common) >= ALIKE
+                # of two wishes with words in common both stand, unless they are on one matter
+                same = says == topic != WISHES and len(common) >= ALIKE
                 over |= (alone or same or told) and len(common) >= most
             if over:
                 found.append((later, one))
@@ -303,7 +305,7 @@ def _stems(sentence: str) -> set[str]:
 def _agreeing(topic: Topic, facts: Iterable[Said]) -> list[Said]:
     """Oldest first; of two wishes on one matter the later stands."""
     told = sorted(facts, key=lambda one: (one[0].memory.when() or 0.0, one[0].id))
-    if topic != "wishes":
+    if topic != WISHES:
         return told
     left = [
         (note, first_things.standing(words, [later for _, later in told[at + 1 :]]))

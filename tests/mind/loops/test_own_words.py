@@ -219,6 +219,14 @@ def test_of_two_wishes_on_one_matter_the_later_stands() -> None:
     }
 
 
+def test_wishes_on_different_matters_both_stand_whatever_words_they_share() -> None:
+    short = said("a", "keep your answers short, code first and explanation after", 9)
+    plain = said("b", "no emojis, not in code and not in your answers", 2)
+    others = [said("c", "I'm 43.", 8), said("d", "My name is Ruta.", 8), said("e", "I am tall.", 8)]
+    told = lines(short, plain, *others, near=[(0, 1)])
+    assert told["What the person wants"] == [short.memory.body, plain.memory.body]
+
+
 def test_blocks_of_a_topic_stand_in_their_order() -> None:
     many = [
         said(
