@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Final, get_args
 
 import numpy as np
@@ -34,12 +35,13 @@ from tests.classify.lines import (
 from tests.classify.train_answered import ANSWERED
 from tests.classify.train_needed import NEEDED
 
-ADAPTER: Final = "adapter"
-"""What turning questions towards their answers is called among the heads."""
 LAYERS: Final = "layers"
 """What tuning them is called among the heads."""
-TYPED: Final = "typed"
-"""What telling a person's own words from others' is called among the heads."""
+ALONE: Final = ("typed", "adapter")
+"""What rests on no tuned layers but its own: what tells a person's own words from others', and turns
+questions towards their answers."""
+RESTING: Final = (NAMES, RELATIONS)
+"""What looks through the tuned layers, beside the heads: names, and the relations between them."""
 ONE: Final[Head] = "topics"
 """The head of whose answers one at most is right."""
 AS_COMMON: Final[tuple[Head, ...]] = (ONE, "intents")
@@ -178,53 +180,36 @@ def figures(sure: Vectors, labels: Any) -> str:
     return f"recall/false {', '.join(rows)}; recall at .06 false {least:.3f} of {len(sure)}"
 
 
+def _of(name: str) -> Any:
+    """The module that trains it: torch takes seconds, also where tests are collected."""
+    return import_module(f"tests.classify.train_{name}")
+
+
 def main() -> None:
     """Write the weights, or measure; of the heads that are named, else of all."""
-    every = {*get_args(Head), NEEDED, ANSWERED, NAMES, RELATIONS, LAYERS, ADAPTER, TYPED}
+    every = {*get_args(Head), NEEDED, ANSWERED, LAYERS, *ALONE, *RESTING}
     names = every.intersection(sys.argv) or every
     heads: list[Head] = [head for head in get_args(Head) if head in names or LAYERS in names]
     if "--check" in sys.argv:
         for head in heads:
             check(head)
-        if ADAPTER in names:
-            from tests.classify import train_adapter
-
-            train_adapter.check()
-        if TYPED in names:
-            from tests.classify import train_typed
-
-            train_typed.check()
-        if RELATIONS in names:
-            from tests.classify import train_relations
-
-            train_relations.check()
+        for name in (*ALONE, RELATIONS):
+            if name in names:
+                _of(name).check()
         if NEEDED in names:
             train_needed.check([*train_needed.seen(sorted(train_needed.LIVES.glob("*.json")))])
         if ANSWERED in names:
             train_answered.check([*train_answered.seen()])
         return
-    if TYPED in names:  # it rests on no tuned layers but its own
-        from tests.classify import train_typed
-
-        train_typed.train()
+    for name in ALONE:
+        if name in names:
+            _of(name).train()
     if LAYERS in names:
-        # torch takes seconds, also where tests are collected
-        from tests.classify import train_layers
-
-        train_layers.train()
+        _of(LAYERS).train()
         names = every
-    if ADAPTER in names:
-        from tests.classify import train_adapter
-
-        train_adapter.train()
-    if NAMES in names:
-        from tests.classify import train_names
-
-        train_names.train()
-    if RELATIONS in names:
-        from tests.classify import train_relations
-
-        train_relations.train()
+    for name in RESTING:
+        if name in names:
+            _of(name).train()
     with np.load(WEIGHTS) as known:
         learned: dict[str, Any] = {
             name: known[name] for name in known.files if name.partition("/")[0] not in heads

@@ -16,7 +16,7 @@ import onnx
 import pytest
 from safetensors.numpy import save_file
 
-from oneiro_vault.classify import classifier
+from oneiro_vault.classify import classifier, pasted
 from oneiro_vault.index.embed import frames, models, worker
 from oneiro_vault.index.embed.models import family_of, prefixes_of
 from oneiro_vault.index.embed.onnx import (
@@ -183,21 +183,22 @@ def test_the_packaged_graph_is_the_one_that_is_made() -> None:
     assert models.PACKED_GRAPH.read_bytes() == graph.packed(packed)
 
 
-def test_the_graph_of_the_tuned_layers_is_made_in_the_same_way() -> None:
+@pytest.mark.parametrize("file", [classifier.GRAPH, pasted.GRAPH], ids=lambda file: file.stem)
+def test_the_graphs_of_tuned_layers_are_made_in_the_same_way(file: Path) -> None:
     """But for what they have learned."""
-    packaged = onnx.load_from_string(classifier.GRAPH.read_bytes()).graph
+    packaged = onnx.load_from_string(file.read_bytes()).graph
+    outside = [one for one in packaged.initializer if one.external_data]
     sizes = {one.name: tuple(one.dims) for one in packaged.initializer}
     tuned = {
-        name.removesuffix(".bytes"): np.ones(size, np.float32)
-        for name, size in sizes.items()
-        if name.startswith(("encoder.layer.2.", "encoder.layer.3.")) and ".scale" not in name
+        one.name.removesuffix(".bytes"): np.ones(tuple(one.dims), np.float32)
+        for one in packaged.initializer
+        if one.name.startswith("encoder.") and ".scale" not in one.name and one not in outside
     }
-    narrow = {name: np.zeros(sizes[f"words.{name}"], np.float32) for name in ("in", "shift")}
-    data = graph.bert(models.model_folder(), layers=graph.LAYERS, words=narrow, tuned=tuned)
+    learned = {name: np.zeros(sizes[f"words.{name}"], np.float32) for name in ("in", "shift")}
+    data = graph.bert(models.model_folder(), layers=graph.LAYERS, words=learned, tuned=tuned)
     made = onnx.load_from_string(data).graph
     assert [*made.node] == [*packaged.node]
     assert {one.name: tuple(one.dims) for one in made.initializer} == sizes
-    outside = [one for one in packaged.initializer if one.external_data]
     assert outside == [one for one in made.initializer if one.external_data]
 
 
