@@ -7,7 +7,6 @@ was judged is named by a hash of its words and never made again.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
@@ -18,7 +17,7 @@ from pydantic import Field
 from oneiro_vault.classify import orientation_gate
 from oneiro_vault.core.conversation.turns import OWN, REFLECTION
 from oneiro_vault.core.markdown import parser
-from oneiro_vault.core.markdown.orientation import shorten
+from oneiro_vault.core.markdown.quoting import cut_at_word, one_line
 from oneiro_vault.core.memory import LIVE, weakest
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
 from oneiro_vault.core.text import claims
@@ -45,8 +44,8 @@ GROUNDED: Final = 0.5
 LEAST: Final = 2
 """Memories that an insight rests on at least."""
 _LONGEST_TITLE: Final = 120
+"""Characters."""
 _NO_TOPIC: Final = frozenset((OWN, REFLECTION))
-_SPACE: Final = re.compile(r"\s+")
 Wanted: TypeAlias = tuple[str, list[Note], Note | None]
 """A topic, what is shown of it, and the insight it is to take the place of."""
 INSTRUCTION: Final = (
@@ -167,10 +166,7 @@ def groups(snapshot: Snapshot) -> list[tuple[str, list[Note]]]:
 def topics(note: Note) -> set[str]:
     """What a note is about, in one spelling: its tags, topics and names."""
     memory = note.memory
-    named = {
-        _SPACE.sub(" ", name).strip().lower()
-        for name in (*memory.tags, *memory.topics, *memory.about)
-    }
+    named = {one_line(name).lower() for name in (*memory.tags, *memory.topics, *memory.about)}
     return {name for name in named if name and name not in _NO_TOPIC}
 
 
@@ -221,10 +217,10 @@ def ended(old: Note) -> Decision:
 
 def own_name(answer: Insight, taken: set[str]) -> str:
     """Its title, or its first sentence where another memory is called the same."""
-    title = _SPACE.sub(" ", answer.title).strip()
+    title = one_line(answer.title)
     if title.casefold() not in taken:
         return title
-    return shorten(f"{title}: {parser.first_sentence(answer.text)}", _LONGEST_TITLE)
+    return cut_at_word(one_line(f"{title}: {parser.first_sentence(answer.text)}"), _LONGEST_TITLE)
 
 
 def stale_insight(old: Note, verdict: Verdict) -> Decision:
@@ -257,7 +253,7 @@ def insight(
     than its sources, or tells its reader what to be or do."""
     by_id = {note.id: note for note in group}
     sources = [by_id[ident] for ident in dict.fromkeys(answer.sources)]
-    title, text = _SPACE.sub(" ", answer.title).strip(), answer.text.strip()
+    title, text = one_line(answer.title), answer.text.strip()
     if answer.action != "synthesize" or len(sources) < 2 or not title or not text:
         return None
     if not says(text, sources) or orientation_gate.prescribes(f"{title}\n{text}"):

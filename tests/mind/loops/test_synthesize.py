@@ -218,6 +218,17 @@ def test_an_insight_has_a_name_of_its_own() -> None:
     assert str(made.meta["title"]).startswith(f"{SAYS['title']}: ")
 
 
+def test_the_name_of_an_insight_is_one_line_of_bounded_length() -> None:
+    words = "Slips of the boat yard fill with mud in every second spring, " * 4
+    answer = synthesize.Insight(
+        reason="mud", action="synthesize", title="Mud\nand slips", text=words
+    )
+    assert synthesize.own_name(answer, set()) == "Mud and slips"
+    name = synthesize.own_name(answer, {"mud and slips"})
+    assert name.startswith("Mud and slips: Slips of the boat yard")
+    assert len(name) <= 120
+
+
 def test_an_insight_on_firm_ground_is_left_alone() -> None:
     assert drive(SAYS, snap(*SLIPS, insight_of(*SLIPS))) == []
 
