@@ -85,6 +85,11 @@ def _times(value: str) -> bool:
 
 JUDGES: Final = tuple("auto offline deferred sampling command anthropic openai none".split())
 """Who may answer the loops' questions."""
+_NAMED: Final = re.compile(
+    r"""(?m)^[ \t]*vault[ \t]*=[ \t]*(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[^#\n]*?)"""
+    r"[ \t]*(?:(#.*\n?)|\r?\n|$)"
+)
+"""The line that names a vault, and the comment in it."""
 _HASHES: Final = re.compile(r"\s*([0-9a-fA-F]{64}(\s+|$))*")
 
 _SECTIONS: Final = "orientation|instructions|people|procedures|memories|episodes"
@@ -296,7 +301,7 @@ def _with_line(text: str, named: str) -> bytes:
     table = re.search(r"(?m)^[ \t]*\[", text)
     tables = text[table.start() :] if table else ""
     top = text.removesuffix(tables)
-    kept = re.sub(r"(?m)^[ \t]*vault[ \t]*=.*\n?", "", top)
+    kept = _NAMED.sub(r"\1", top)  # what was said beside the old line stays, on its own
     whole = f"{named}{kept}{tables}"
     tomllib.loads(whole)
     return whole.encode()

@@ -55,6 +55,27 @@ def test_the_default_keeps_the_files_mode_link_and_other_bytes(tmp_path: Path) -
     assert target.read_bytes() == b'vault = "/vault"\n# mine\r\n'
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('vault = "/old"  # the big one\nport = 1\n', "# the big one\nport = 1\n"),
+        ("a.b = 1\n vault='/o#ld'#why", "a.b = 1\n#why"),
+        ('vault = "/o\\"ld"\r\n[x]\nvault = 2 # theirs\n', "[x]\nvault = 2 # theirs\n"),
+        ("vault = 3\nb = 1\n", "b = 1\n"),
+        ("vault = ", ""),
+    ],
+)
+def test_another_default_leaves_what_was_said_beside_the_old_one(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    env = {"XDG_CONFIG_HOME": str(tmp_path)}
+    file = machine_file(env)
+    file.parent.mkdir()
+    file.write_bytes(before.encode())
+    make_default(Path("/vault"), env)
+    assert file.read_bytes().decode() == f'vault = "/vault"\n{after}'
+
+
 def test_nothing_set_gives_the_defaults(places: tuple[Path, Path, dict[str, str]]) -> None:
     vault, _, env = places
     for settings in (load(vault, env), load(None, env), Settings()):
