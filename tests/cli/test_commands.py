@@ -360,7 +360,7 @@ def test_the_first_vault_is_the_default_and_a_captured_folder_is_answered_with_i
     config.write_text('# mine\nvault="/gone" # old\n[embed]\nthreads = 2\n')
     assert run("settings", "--default").returncode == 0
     named = f'vault = "{tmp_path / "second"}"\n'
-    assert config.read_text("utf-8") == f"{named}# mine\n[embed]\nthreads = 2\n"
+    assert config.read_text("utf-8") == f"{named}# mine\n# old\n[embed]\nthreads = 2\n"
 
 
 @pytest.fixture
