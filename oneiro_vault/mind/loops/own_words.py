@@ -42,6 +42,10 @@ ONE_STATE: Final = ("home", "work")
 """Topics of which a near fact may be the later state without a common word: of the others a person
 has several."""
 WISHES: Final = "wishes"
+"""The topic of standing wishes."""
+ON_ONE_MATTER: Final = 0.5
+"""Share of the words of both that two wishes on one matter have in common: "sign my mails with
+Best", "… with Cheers"."""
 APART: Final = 3600.0
 """Seconds between two versions of a fact at least: what is said in one conversation goes
 together."""
@@ -285,8 +289,9 @@ class _Successors:
             if (note.id, later.id) in self._near:
                 most = max((len(other & theirs) for other in others), default=0)
                 alone = says == topic in ONE_STATE and not most
-                # of two wishes with words in common both stand, unless they are on one matter
-                same = says == topic != WISHES and len(common) >= ALIKE
+                same = says == topic and len(common) >= ALIKE
+                if topic == WISHES:  # a person has many, which share words
+                    same &= len(common) >= ON_ONE_MATTER * max(len(words), len(theirs))
                 over |= (alone or same or told) and len(common) >= most
             if over:
                 found.append((later, one))

@@ -227,6 +227,19 @@ def test_wishes_on_different_matters_both_stand_whatever_words_they_share() -> N
     assert told["What the person wants"] == [short.memory.body, plain.memory.body]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("always sign my mails with Best, Ines", "always sign my mails with Cheers, Ines"),
+        ("commit messages in english please", "commit messages in polish please"),
+    ],
+)
+def test_of_two_wishes_that_differ_in_a_value_the_later_stands(before: str, after: str) -> None:
+    others = [said("c", "I'm 43.", 8), said("d", "My name is Ruta.", 8), said("e", "I am tall.", 8)]
+    told = lines(said("a", before, 9), said("b", after, 2), *others, near=[(0, 1)])
+    assert told["What the person wants"] == [after]
+
+
 def test_blocks_of_a_topic_stand_in_their_order() -> None:
     many = [
         said(
