@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oneiro_vault.core.text.corrections import corrects
+from oneiro_vault.core.text.corrections import corrects, denied
 
 
 @pytest.mark.parametrize(
@@ -223,3 +223,4 @@ def test_a_value_alone_replaces_another_within_a_conversation(new: str) -> None:
 def test_a_long_text_corrects_nothing_and_costs_nothing() -> None:
     assert corrects("not a " * 5_000, "Tim moves in January.") is None
     assert corrects("Tim moves in February, not January.", "Tim moves in January. " * 500) is None
+    assert denied("not a " * 5_000) == []
