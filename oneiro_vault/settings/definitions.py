@@ -86,8 +86,8 @@ def _times(value: str) -> bool:
 JUDGES: Final = tuple("auto offline deferred sampling command anthropic openai none".split())
 """Who may answer the loops' questions."""
 _NAMED: Final = re.compile(
-    r"""(?m)^[ \t]*vault[ \t]*=[ \t]*(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[^#\n]*?)"""
-    r"[ \t]*(?:(#.*\n?)|\r?\n|$)"
+    r"""(?m)^[ \t]*vault[ \t]*=(?:[ \t]*(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'))?"""
+    r"[^#\n]*(?:(#.*\n?)|\n|$)"
 )
 """The line that names a vault, and the comment in it."""
 _HASHES: Final = re.compile(r"\s*([0-9a-fA-F]{64}(\s+|$))*")
