@@ -13,7 +13,7 @@ from pydantic import Field
 from oneiro_vault.classify import orientation_gate
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.markdown.parser import first_sentence
-from oneiro_vault.core.markdown.quoting import cut_at_word, one_line
+from oneiro_vault.core.markdown.quoting import cut_at_word
 from oneiro_vault.core.question import Answer, Question, Verdict
 from oneiro_vault.core.text import claims
 from oneiro_vault.core.text.query import analyse
@@ -87,7 +87,7 @@ def fair_title(title: str, text: str) -> str:
     """The title, or how the text begins where the gate stops a title that speaks to nobody: a
     heading is no sentence."""
     return (
-        cut_at_word(one_line(first_sentence(text)), LONGEST_TITLE)
+        cut_at_word(first_sentence(text), LONGEST_TITLE)
         if text and not claims.speaks(title) and orientation_gate.prescribes(title)
         else title
     )

@@ -220,7 +220,7 @@ def own_name(answer: Insight, taken: set[str]) -> str:
     title = one_line(answer.title)
     if title.casefold() not in taken:
         return title
-    return cut_at_word(one_line(f"{title}: {parser.first_sentence(answer.text)}"), _LONGEST_TITLE)
+    return cut_at_word(f"{title}: {parser.first_sentence(answer.text)}", _LONGEST_TITLE)
 
 
 def stale_insight(old: Note, verdict: Verdict) -> Decision:

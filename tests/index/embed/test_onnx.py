@@ -192,7 +192,7 @@ def test_the_graphs_of_tuned_layers_are_made_in_the_same_way(file: Path) -> None
     tuned = {
         one.name.removesuffix(".bytes"): np.ones(tuple(one.dims), np.float32)
         for one in packaged.initializer
-        if one.name.startswith("encoder.") and ".scale" not in one.name and one not in outside
+        if one.name.startswith("encoder.") and ".scale" not in one.name and not one.external_data
     }
     learned = {name: np.zeros(sizes[f"words.{name}"], np.float32) for name in ("in", "shift")}
     data = graph.bert(models.model_folder(), layers=graph.LAYERS, words=learned, tuned=tuned)
