@@ -350,6 +350,12 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
+def ids_in(text: str) -> list[str]:
+    """Each word of `text` that can be a whole id, once: one in a hundred ids has no digit, and a
+    word of twelve letters ("advancements") looks like one, so ask whether it names a note."""
+    return [word for word in dict.fromkeys(re.findall(r"\w+", text)) if is_id(word)]
+
+
 def slug(title: str) -> str:
     """`title` as a file name part: `[a-z0-9-]`, at most 50 characters, never empty."""
     plain = fold(title[:400]).encode("ascii", "ignore").decode()

@@ -28,8 +28,8 @@ TYPES: Final[Mapping[str, str]] = {
     "svg": "image/svg+xml",
 }
 _LINK: Final = re.compile(r"\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
-ID: Final = re.compile(r"\b((?=[a-z]*[0-9])[0-9a-hjkmnp-tv-z]{12})\b")
-"""A memory's id in somebody's sentence."""
+_ID: Final = re.compile(r"\b((?=[a-z]*[0-9])[0-9a-hjkmnp-tv-z]{12})\b")
+"""What is surely a memory's id in somebody's sentence, and no word."""
 HTMX: Final = "htmx.min.js"
 """Brought by the wheel; where the source is used as it is, by the package django-htmx, of which
 nothing is run."""
@@ -91,7 +91,7 @@ def linked(text: str, source: str = "") -> Markup:
 
 def ids(text: object) -> Markup:
     """Text in which the ids of memories lead to them, each short."""
-    parts = ID.split(str(text))
+    parts = _ID.split(str(text))
     link = '<a href="/ui/memory/{0}">{1}</a>'
     return Markup("").join(
         Markup(link).format(part, part[:8]) if at % 2 else part for at, part in enumerate(parts)

@@ -270,6 +270,11 @@ def test_what_is_no_id(text: str) -> None:
     assert not memory.is_id(text)
 
 
+def test_ids_stand_in_sentences_with_digits_and_without() -> None:
+    said = "abcdefghjkmn (`0123456789ab`) says the contrary; abcdefghjkmn too, not a word or Xyz."
+    assert memory.ids_in(said) == ["abcdefghjkmn", "0123456789ab"]
+
+
 @given(st.text(max_size=200))
 def test_slugs_are_safe_file_names(title: str) -> None:
     assert re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", memory.slug(title))

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from starlette.responses import Response
 
 from oneiro_vault import __version__, answers
+from oneiro_vault.core.memory import ids_in
 from oneiro_vault.web.page import Handler, Page
-from oneiro_vault.web.templating import ID
 
 MOST: Final = 50
 """Questions on one page, unless more are asked for."""
@@ -58,7 +58,7 @@ async def _asked(page: Page, rows: list[answers.FlaggedRow]) -> list[Asked]:
 
 
 def _named(row: answers.FlaggedRow) -> list[str]:
-    return [one for one in dict.fromkeys(ID.findall(row["question"])) if one != row["id"]]
+    return [one for one in ids_in(row["question"]) if one != row["id"]]
 
 
 async def resolve(page: Page) -> Response:
