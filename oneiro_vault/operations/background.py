@@ -89,7 +89,8 @@ class Background:
         """End the threads; a batch in flight is finished, a run of a loop ends with what it has
         committed."""
         self._stop.set()
-        self.house.dreams.cancel.set()
+        for run in (self.house.dreams.cancel, *self.house.dreams.queued):
+            run.set()
         self.house.indexing.wake.set()
         self._embed.set()
         if self._watcher is not None:

@@ -51,13 +51,14 @@ def new_id() -> str:
 @dataclass
 class Dreams:
     """What the loops are run with. `judges` makes a judge of a name where the settings shall not;
-    `sample` asks the model of a connected client; `cancel` ends the run under way; in `folder` they
-    keep what they must know the next time."""
+    `sample` asks the model of a connected client; `cancel` ends the run under way, `queued` are
+    those of runs that wait for it; in `folder` they keep what they must know the next time."""
 
     folder: Path
     judges: Callable[[str], Judge] | None = None
     sample: Callable[[str, str, int], str | None] | None = None
     cancel: threading.Event = field(default_factory=threading.Event)
+    queued: list[threading.Event] = field(default_factory=list)
 
     def noted(self, name: str) -> dict[str, Any]:
         """What a JSON file beside the journal says, {} when it cannot be read."""

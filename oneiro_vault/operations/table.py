@@ -84,8 +84,9 @@ def _said(hint: Any) -> str:
 
 
 def dream_stop(dreams: Dreams, /) -> answers.Answer:
-    """Ask the run that is under way to end; what it committed stays."""
-    dreams.cancel.set()
+    """Ask the run that was begun last to end, whether it waits or is under way; what it committed
+    stays."""
+    (dreams.queued[-1] if dreams.queued else dreams.cancel).set()
     return {"schema": 1}
 
 

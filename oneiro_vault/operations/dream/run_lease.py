@@ -12,7 +12,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -45,10 +45,13 @@ _NAME: Final = "dream.json"
 
 class Lease:
     """The right to change the vault as a run. Raises LockTimeout while another run has it and
-    lives. `remote`: the same right among machines."""
+    lives, where `wait` asks for it: before every look, told who holds it; False ends the waiting.
+    `remote`: the same right among machines."""
 
-    def __init__(self, vault: Vault, about: str) -> None:
-        self._vault = vault
+    def __init__(
+        self, vault: Vault, about: str, wait: Callable[[Holder], bool] = lambda _: False
+    ) -> None:
+        self._vault, self._wait = vault, wait
         self.remote: HeldLease | None = None
         self._file = vault.folder / _NAME
         self.token = secrets.token_hex(8)
@@ -69,22 +72,20 @@ class Lease:
         while True:
             with self._vault.gate.locked():
                 held = self.holder()
-                seen = (held.token, self._last(held.token)) if held else None
-                if (
-                    held is None
-                    or not _runs(held.pid)
-                    or (seen == watched and time.monotonic() > end)
-                ):
-                    self._take(mine, held.token if held else "")
-                    return
-            if watched is None or seen is None or seen[0] != watched[0]:
-                watched, end = seen, time.monotonic() + STALE
-            elif seen != watched:
+                if held is None or not _runs(held.pid):
+                    return self._take(mine, held.token if held else "")
+                seen = (held.token, self._last(held.token))
+                if seen == watched and time.monotonic() > end:
+                    return self._take(mine, held.token)
+            lives = watched is not None and seen != watched and seen[0] == watched[0]
+            if lives and not self._wait(held):
                 raise LockTimeout(
                     f"a dream is under way: {held.about} (process {held.pid})",
                     kept="Nothing was changed.",
                     hint="Wait for it; `oneiro runs` shows what it did.",
                 )
+            if seen != watched:
+                watched, end = seen, time.monotonic() + STALE
             time.sleep(BEAT / 4)
 
     def _take(self, mine: Mapping[str, object], former: str) -> None:

@@ -59,6 +59,8 @@ FILE: Final = "verdicts.db"
 KEPT: Final = 180 * 86_400
 """Seconds after which an answer nobody has needed is forgotten."""
 _FRESH: Final = 86_400
+WAIT: Final = 60.0
+"""Seconds a person's run waits for one that is under way."""
 _SCHEMA: Final = (
     "CREATE TABLE IF NOT EXISTS said (question TEXT, judge TEXT, answer TEXT, used REAL, PRIMARY "
     "KEY (question, judge))"
@@ -151,8 +153,8 @@ def dream(
     """Run loops now, all of them or some; a dry run asks and decides and changes no note. With
     `review`, or where the settings say so, what is decided waits on a branch for a person.
 
-    Raises InvalidInput for an unknown loop or judge, LockTimeout while another run is under way,
-    Elsewhere when it is another machine's.
+    Raises InvalidInput for an unknown loop or judge, LockTimeout while another run is under way
+    for longer than a minute, Elsewhere when it is another machine's.
     """
     return run(house, loops, judge, dry_run, review, progress)
 
@@ -173,12 +175,14 @@ def run(
     names = _names(loops)
     asked = choose_judge.judge(house.settings, house.dreams, judge, calls)
     with closing(asked), closing(Verdicts(house.vault.folder, house.clock)) as answers:
-        house.dreams.cancel.clear()
         if dry_run:
+            house.dreams.cancel.clear()
             runner = Runner(house, asked, answers, None, progress)
             found = _all(runner, names)
         else:
-            with Lease(house.vault, ", ".join(names)) as lease:
+            with _turn(house.dreams, 0.0 if scheduled else WAIT, progress) as turn:
+                lease = Lease(house.vault, ", ".join(names), turn)
+            with lease:
                 lease.remote, note = run_lease.take(house.vault, house.settings, names, scheduled)
                 _meet(house, lease)
                 # what a person left on disk belongs into the picture, but is no condition
@@ -214,6 +218,27 @@ def run(
         or (choose_judge.problem(house.settings, house.dreams) if judge is None else "")
         or None,
     }
+
+
+@contextmanager
+def _turn(
+    dreams: Dreams, longest: float, progress: Progress
+) -> Iterator[Callable[[run_lease.Holder], bool]]:
+    """Shall one who wants to run go on waiting? For `longest` seconds, unless told to end."""
+    ended, end = threading.Event(), time.monotonic() + longest
+
+    def waits(held: run_lease.Holder) -> bool:
+        if ended.is_set() or time.monotonic() >= end:
+            return False
+        progress(f"waiting for a run that is under way ({held.about})", 0, 0)
+        return True
+
+    dreams.queued.append(ended)
+    try:
+        yield waits
+        (dreams.cancel.set if ended.is_set() else dreams.cancel.clear)()
+    finally:
+        dreams.queued.remove(ended)
 
 
 def _meet(house: House, lease: Lease) -> None:

@@ -64,6 +64,32 @@ def test_a_living_holder_is_named(app: App, root: Path) -> None:
         process.communicate("")
 
 
+def test_a_person_s_run_waits_for_one_that_is_under_way(app: App) -> None:
+    held, stages = Lease(app.house.vault, "a night"), []
+
+    def progress(stage: str, _done: int, _total: int) -> None:
+        stages.append(stage)
+        if "waiting" in stage:
+            held.release()
+
+    done = app.call("dream", {"loops": ["decay"]}, progress)
+    assert "waiting for a run that is under way (a night)" in stages
+    assert [run["loop"] for run in done["runs"]] == ["decay"]
+
+
+def test_who_stops_waiting_does_not_stop_the_run(app: App) -> None:
+    def progress(stage: str, _done: int, _total: int) -> None:
+        if "waiting" in stage:
+            app.call("dream_stop", {})
+
+    with Lease(app.house.vault, "a night") as held:
+        with pytest.raises(LockTimeout, match="a night"):
+            app.call("dream", {"loops": ["decay"]}, progress)
+        assert held.held()
+        assert not app.house.dreams.cancel.is_set()
+        assert not app.house.dreams.queued
+
+
 def test_a_dead_holder_is_taken_over_at_once(app: App, root: Path) -> None:
     process = holder(root)
     process.kill()
