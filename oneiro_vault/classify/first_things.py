@@ -108,12 +108,13 @@ def told(texts: Sequence[str]) -> list[set[Topic]]:
 
 
 class Saying(NamedTuple):
-    """A sentence of a person's own words, what it says of them, and its words to quote, `…` where
-    something is left out."""
+    """A sentence of a person's own words, what it says of them, its words to quote, `…` where
+    something is left out, and how likely it says that, 0-1."""
 
     sentence: str
     topic: Topic
     words: str
+    likely: float
 
 
 def said(text: str) -> list[tuple[Topic, str]]:
@@ -133,14 +134,15 @@ def sayings(text: str) -> list[Saying]:
     found: list[Saying] = []
     every = sentences(text)
     for sentence, before in zip(every, ["", *every], strict=False):
-        (about,) = topics([sentence])
+        (chances,) = likely([sentence])
+        about = best(chances)
         words = _quoted(sentence, about, says=True) if about else ""
         if not words or about is None:
             continue
         told = found and found[-1].sentence == before and found[-1].topic == about
         if not told and claims.points(words) and _leads(before, words):
             words = f"{before} {words}"
-        found.append(Saying(sentence, about, words))
+        found.append(Saying(sentence, about, words, chances[about]))
     return found
 
 

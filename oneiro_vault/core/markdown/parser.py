@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from oneiro_vault.core.markdown.quoting import without_comments
 from oneiro_vault.core.markdown.taxonomy import RELATIONS
+from oneiro_vault.core.text.claims import sentence_spans
 from oneiro_vault.core.text.snippet import MARKUP, plain
 
 if TYPE_CHECKING:
@@ -298,10 +299,6 @@ _ORNAMENT: Final = re.compile(
 _SKIPPED: Final = re.compile(
     r"[ \t]*(?:#{1,6}(?:[ \t]|$)|(?:[-*_=][ \t]*){3,}$|!\[|<!--|\|)|[ \t]*[=-]+[ \t]*$"
 )
-_SENTENCE: Final = re.compile(r"[.!?…]+[\"')\]]*(?=\s)|[。！？]+")
-_ABBREVIATION: Final = re.compile(
-    r"(?<![\w.])(?:\w|(?i:dr|mr|mrs|ms|st|nr|no|vs|etc|ca|bzw|prof|approx|e\.g|i\.e|z\.b))\.\Z"
-)
 _TAG: Final = re.compile(r"#((?:[\w/-]|[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d])+)")
 
 
@@ -342,11 +339,9 @@ def first_sentence(body: str) -> str:
 
 
 def _shortened(text: str) -> str:
-    for end in _SENTENCE.finditer(text, 0, LONGEST + 1):
-        if end.end() <= LONGEST and not _ABBREVIATION.search(text, 0, end.end()):
-            return text[: end.end()]
-    if len(text) <= LONGEST:
-        return text
+    (_, end), *_rest = sentence_spans(text) or ((0, 0),)
+    if end <= LONGEST:
+        return text[:end]
     head = text[: LONGEST - 1]
     return (head.rpartition(" ")[0].rstrip(" ,;:") or head) + "…"
 

@@ -17,7 +17,7 @@ _LINE: Final = re.compile(r"[^\n]+")
 _GOES_ON: Final = (
     re.compile(
         r"(?<![\d.,:])(?:[0-2]?\d|3[01])\.$"
-        r"|(?<!\w)(?:geb|verh|ca|nr|evtl|ggf|inkl|zzgl|bzw|vgl|hl)\.$",
+        r"|(?<!\w)(?:geb|verh|ca|nr|evtl|ggf|inkl|zzgl|bzw|vgl|hl|drs?|prof|hr|fr|mrs?|ms)\.$",
         re.I,
     ),
     re.compile(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from oneiro_vault.mind.blocks import alike, blocks, ours, words
 
 NAME: Final = "distil"
 MOST: Final = 2
-"""Blocks of one topic: what is older than what fits is found when it is looked for."""
+"""Blocks of one topic: what says least surely what the topic is goes first when they are full, and
+is found when it is looked for."""
 FIRST: Final = 60
 """Priority of the first topic; the others follow in steps of ten."""
 
@@ -55,8 +56,19 @@ UNRELATED: Final = 0.1
 """Cosine of two sentences that have nothing in common, at least, by the packaged model; what any
 two of few facts have says little."""
 _SENTENCE_ENDS: Final = re.compile(r"(?<=[.!?…]) ")
-Said = tuple[Note, str]
-"""A fact, and the words of it that are quoted."""
+
+
+class Told(NamedTuple):
+    """A fact, the words of it that are quoted, and how likely they say what their topic is."""
+
+    note: Note
+    words: str
+    likely: float
+
+    @property
+    def when(self) -> tuple[float, str]:
+        """Its place among the others, oldest first."""
+        return self.note.memory.when() or 0.0, self.note.id
 
 
 def kept(snapshot: Snapshot) -> list[Decision]:
@@ -102,7 +114,7 @@ def _unchanged(block: Note) -> bool:
     )
 
 
-def _facts(snapshot: Snapshot, mine: Sequence[Note]) -> Mapping[str, list[Said]]:
+def _facts(snapshot: Snapshot, mine: Sequence[Note]) -> Mapping[str, list[Told]]:
     own = _own(snapshot, mine)
     told = dict(
         zip(
@@ -117,16 +129,15 @@ def _facts(snapshot: Snapshot, mine: Sequence[Note]) -> Mapping[str, list[Said]]
     later = {ident: note for ident, note in latest.items() if note.active}
     near = _near(snapshot, {one: older[one] for one in older if one in later}, later)
     said = _standing_now(older.values(), _Successors(later.values(), near))
-    room = MOST * int(snapshot.settings["distil.characters"])
-    return {topic: _newest(_agreeing(topic, some), room) for topic, some in said.items()}
+    return {topic: _once(_agreeing(topic, some)) for topic, some in said.items()}
 
 
-def _standing_now(facts: Iterable[Note], successors: _Successors) -> Mapping[Topic, list[Said]]:
+def _standing_now(facts: Iterable[Note], successors: _Successors) -> Mapping[Topic, list[Told]]:
     """What each topic says now. What replaced a sentence takes its place where it says nothing of
     the person by itself."""
-    found: dict[Topic, list[Said]] = {topic: [] for topic in TOPICS}
+    found: dict[Topic, list[Told]] = {topic: [] for topic in TOPICS}
     placed: set[tuple[str, str]] = set()
-    over: list[tuple[Topic, str, tuple[Note, str]]] = []
+    over: list[tuple[first_things.Saying, tuple[Note, str]]] = []
     for note in facts:
         several = first_things.sayings(prose(note.memory.body))
         for one in several:
@@ -134,16 +145,16 @@ def _standing_now(facts: Iterable[Note], successors: _Successors) -> Mapping[Top
                 note, one.sentence, one.topic, [other.sentence for other in several]
             )
             if later:
-                over.append((one.topic, one.sentence, later[-1]))
+                over.append((one, later[-1]))
             elif note.active:
-                found[one.topic].append((note, one.words))
+                found[one.topic].append(Told(note, one.words, one.likely))
                 placed.add((note.id, one.sentence))
-    for topic, older, (note, sentence) in over:
+    for older, (note, sentence) in over:
         again = (note.id, sentence) in placed or successors.of(note, sentence, None, [sentence])
         told = right(sentence) if note.memory.supersedes else sentence
-        words = first_things.follows(told, topic, partial(_shares, _stems(older)))
+        words = first_things.follows(told, older.topic, partial(_shares, _stems(older.sentence)))
         if words and not again:
-            found[topic].append((note, words))
+            found[older.topic].append(Told(note, words, older.likely))
             placed.add((note.id, sentence))
     return found
 
@@ -307,26 +318,26 @@ def _stems(sentence: str) -> set[str]:
     return {one for one in found if len(one) >= SHORTEST}
 
 
-def _agreeing(topic: Topic, facts: Iterable[Said]) -> list[Said]:
+def _agreeing(topic: Topic, facts: Iterable[Told]) -> list[Told]:
     """Oldest first; of two wishes on one matter the later stands."""
-    told = sorted(facts, key=lambda one: (one[0].memory.when() or 0.0, one[0].id))
+    told = sorted(facts, key=lambda one: one.when)
     if topic != WISHES:
         return told
     left = [
-        (note, first_things.standing(words, [later for _, later in told[at + 1 :]]))
-        for at, (note, words) in enumerate(told)
+        one._replace(
+            words=first_things.standing(one.words, [later.words for later in told[at + 1 :]])
+        )
+        for at, one in enumerate(told)
     ]
-    return [(note, words) for note, words in left if words]
+    return [one for one in left if one.words]
 
 
-def _newest(facts: Sequence[Said], room: int) -> list[Said]:
-    found: list[Said] = []
-    for note, text in reversed(facts):
-        if room <= 0:
-            break
-        if not any(_again(words(text), words(other)) for _, other in found):
-            found.append((note, text))
-            room -= len(text)
+def _once(facts: Sequence[Told]) -> list[Told]:
+    """Without what a later one says again."""
+    found: list[Told] = []
+    for one in reversed(facts):
+        if not any(_again(words(one.words), words(later.words)) for later in found):
+            found.append(one)
     return found[::-1]
 
 
@@ -334,20 +345,33 @@ def _again(older: frozenset[str], newer: frozenset[str]) -> bool:
     return alike(older, newer) and older <= newer
 
 
-def _texts(topic: str, facts: Sequence[Said], limit: int) -> list[tuple[str, list[Note]]]:
-    """What is wanted in one of several projects may not be wanted in the others."""
+def _texts(topic: str, facts: Sequence[Told], limit: int) -> list[tuple[str, list[Note]]]:
+    """What blocks of `limit` characters say, and of which facts: whatever fits, the likeliest
+    first, in the order in which it was said."""
     found: list[tuple[str, list[Note]]] = []
-    projects = {note.memory.project for note, _ in facts} - {""}
-    for note, said in reversed(facts):
-        where = note.memory.project if topic == "wishes" and len(projects) > 1 else ""
+    chosen: list[Told] = []
+    for one in sorted(facts, key=lambda one: (one.likely, one.when), reverse=True):
+        more = sorted([*chosen, one], key=lambda told: told.when)
+        if texts := _packed(topic, more, limit):
+            chosen, found = more, texts
+    return found
+
+
+def _packed(topic: str, facts: Sequence[Told], limit: int) -> list[tuple[str, list[Note]]]:
+    """All of them in blocks, none where they do not fit. What is wanted in one of several projects
+    may not be wanted in the others."""
+    found: list[tuple[str, list[Note]]] = []
+    projects = {one.note.memory.project for one in facts} - {""}
+    for note, said, _ in facts:
+        where = note.memory.project if topic == WISHES and len(projects) > 1 else ""
         line = personal.quoted(said, note.memory.created[:10], where)
         if found and len(found[-1][0]) + 1 + len(line) <= limit:
-            found[-1] = (f"{line}\n{found[-1][0]}", [note, *found[-1][1]])
+            found[-1] = (f"{found[-1][0]}\n{line}", [*found[-1][1], note])
         elif len(found) < MOST and len(line) <= limit:
             found.append((line, [note]))
         else:
-            break
-    return found[::-1]
+            return []
+    return found
 
 
 def _decision(

@@ -311,6 +311,10 @@ def test_top_heading(body: str, heading: str | None) -> None:
         ("1. Met [[Peter Smith|Pete]] at `WOBS`.", "Met Pete at WOBS."),
         ("Dr. Smith paid 3.50 to e.g. Bob. Then", "Dr. Smith paid 3.50 to e.g. Bob."),
         ("Wirklich?! Ja", "Wirklich?!"),
+        (
+            "mama muss am 10. dezember um 9 zu dr. hempel. ja",
+            "mama muss am 10. dezember um 9 zu dr. hempel.",
+        ),
         ("日本語です。次", "日本語です。"),
         ("%% How? %%\n\nShort. Plain.", "Short."),
         ("---\n\n![img](a.png)\n| a | b |\nText here.", "Text here."),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from oneiro_vault.classify import first_things
 from oneiro_vault.core.conversation import personal
 from oneiro_vault.mind.base import New, Note, Set, Vectors
 from oneiro_vault.mind.drive_loop import Driver
@@ -257,7 +258,7 @@ def test_blocks_of_a_topic_stand_in_their_order() -> None:
 
 
 @pytest.mark.slow
-def test_the_newest_words_that_fit() -> None:
+def test_as_many_as_fit() -> None:
     many = [
         remembered(
             f"{n:012x}",
@@ -274,6 +275,25 @@ def test_the_newest_words_that_fit() -> None:
     assert all(len(text) <= 800 for text in texts.values())
     assert "Number59 " in texts["The person's people (2)"]
     assert "Number0 " not in "".join(texts.values())
+
+
+def test_who_is_close_is_not_pushed_out_by_whom_one_meets() -> None:
+    partner = "Joss is my partner, he's a nurse and works nights."
+    met = [
+        f"Number{n} from the lab is leaving on 18 December, she's got a postdoc in Town{n}."
+        for n in range(16)
+    ]
+    sure, *others = (first_things.sayings(one)[0] for one in (partner, *met))
+    assert {one.topic for one in (sure, *others)} == {"people"}
+    assert sure.likely > max(one.likely for one in others)
+    lines = [partner, *met]
+    world = known(
+        *(remembered(f"{n:012x}", one, days=40 - n, trust="user") for n, one in enumerate(lines))
+    )
+    night(world)
+    texts = "\n".join(bodies(world).values())
+    assert partner in texts
+    assert not all(one in texts for one in met)
 
 
 OLD, LEFT = "I work as a nurse from 9:30 in Riga.", "I work as a nurse … in Riga."
