@@ -53,6 +53,9 @@ PROCEDURE: Final = 0.9
 """The same for a paragraph that says how something is done, as few do and a wrong one misleads: of
 651 paragraphs held out .88 of the procedures are recognised and .95 of what is taken for one is;
 of 630 turns of eight made-up months, none of them learned, 2 are."""
+COUNTED: Final = 0.6
+"""The same where three steps or more are marked: who dictates a list means it. Of 22 other lists of
+the corpus, which were learned, the likeliest has .55."""
 TOPICS: Final[tuple[Topic, ...]] = get_args(Topic)
 """What every conversation needs of a person, in the order in which it is shown: who they are, their
 work, home, people and health, and what they always want."""

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from oneiro_vault.classify import first_things, orientation_gate
-from oneiro_vault.classify.classifier import PROCEDURE, dictates, worth_keeping
+from oneiro_vault.classify.classifier import COUNTED, PROCEDURE, dictates, worth_keeping
 from oneiro_vault.classify.names import Name, Tie, find, related
 from oneiro_vault.classify.pasted import joint
 from oneiro_vault.classify.spans import Span, typed
@@ -56,15 +56,17 @@ LONGEST_PROCEDURE: Final = 900
 """Characters of a paragraph that is kept as one procedure."""
 LONGEST_TRIGGER: Final = 16
 _TELLING: Final = 3
+"""Words of what says when, and steps of what is told step by step, at least."""
 FIRST_WORDS: Final = 8
 """Words of when it applies, and of what stands for it where its first clause is longer."""
 _GAP: Final = re.compile(r"(?<!:)[ \t]*\n[ \t]*\n\s*(?!\s*(?:[-*•–]|\d{1,2}[.)])\s)")
 """Between paragraphs; a list belongs to what is above it."""
 _CLAUSE: Final = re.compile(r"\s*[:=,;\n]\s*|\s+(?:[–—-]+|->|→)\s+|[.!]\s+")
 _KEEP: Final = re.compile(
-    r"(?:(?:and|so|also|ok|okay|yes|then|please|pls|(?:can|could) you|i want you to|und|also|dann|"
-    r"ja|bitte|kannst du)[, ]+)*(?:write|note|jot|put|save|store|keep|remember|record|document|"
-    r"learn|schreib\w*|notier\w*|merk\w*|speicher\w*|halte?)\b"
+    r"(?:(?:and|so|also|ok|okay|yes|then|please|pls|(?:can|could) you|i want you to|let me|at least|"
+    r"und|also|dann|ja|bitte|kannst du|lass mich)[, ]+)*(?:write|note|jot|put|save|store|keep|"
+    r"remember|record|document|learn|dictate|schreib\w*|notier\w*|merk\w*|speicher\w*|diktier\w*|"
+    r"halte?)\b"
     r"(?: (?:down|up|this|that|it|for me|in mind|somewhere|once|please|mal|das|es|dir|bitte|auf|"
     r"fest|ordentlich))*[ ,]*",
     re.I,
@@ -269,8 +271,10 @@ def procedures(stretches: Sequence[str], day: date | None) -> list[str]:
         and len(paragraph) <= LONGEST_PROCEDURE
         and not (day and relative_dates.find(paragraph, day))
     ]
-    likely = dictates(found)
-    return [one for one, sure in zip(found, likely, strict=True) if sure >= PROCEDURE]
+    marked = (len(claims.steps(one)) >= _TELLING for one in found)
+    least = [COUNTED if steps else PROCEDURE for steps in marked]
+    likely = zip(found, dictates(found), least, strict=True)
+    return [one for one, sure, enough in likely if sure >= enough]
 
 
 def _without(stretch: str, paragraphs: Sequence[str]) -> list[str]:
@@ -286,8 +290,10 @@ def _procedure(words: str) -> Mapping[str, Any]:
     first clause says that is more than a word or two, or a heading, and no request to keep it."""
     cuts = [(0, 0), *(one.span() for one in _CLAUSE.finditer(words)), (len(words), len(words))]
     clauses = [_told(words, one[1], other[0]) for one, other in pairwise(cuts)]
-    telling = (one for one in clauses if _tells_when(words, *one))
-    start, end = next(telling, clauses[0])
+    telling = [one for one in clauses if _tells_when(words, *one)] or clauses[:1]
+    asked = telling[0] not in [(one[1], other[0]) for one, other in pairwise(cuts)]
+    heads = (one for one in telling if not asked and _heads(words, *one))
+    start, end = next(heads, telling[0])
     head = words[start:end].split()
     when = " ".join(head if len(head) <= LONGEST_TRIGGER else head[:FIRST_WORDS])
     steps = claims.steps(words)
@@ -301,9 +307,17 @@ def _procedure(words: str) -> Mapping[str, Any]:
     }
 
 
+def _heads(words: str, start: int, end: int) -> bool:
+    """Is it all that stands between the end of a sentence and what it heads?"""
+    before, behind = words[:start].rstrip(), words[end:].lstrip()
+    return before.endswith((".", "!")) and behind.startswith(":")
+
+
 def _tells_when(words: str, start: int, end: int) -> bool:
+    told = words[start:end]
     heads = start < end and words[end:].lstrip().startswith(":")
-    return heads or len(words[start:end].split()) >= _TELLING
+    chatter = not personal.without_chatter(f"{told}. .").strip(". ")
+    return not chatter and (heads or len(told.split()) >= _TELLING)
 
 
 def _told(words: str, start: int, end: int) -> tuple[int, int]:

@@ -402,6 +402,21 @@ def test_how_something_is_always_done_is_one_procedure_in_its_steps(
             "closing the lab: gas taps, fume hoods down, waste logged and lids on, lights, key to "
             "reception",
         ),
+        (
+            "let me at least write down how sending a draft to Ida goes, so you can do it with me. "
+            "When a chapter is ready for Ida: 1. run latexmk and fix every warning. 2. look at what "
+            "chktex finds. 3. copy the pdf to her folder. 4. write her what changed.",
+            "how sending a draft to Ida goes",
+            "run latexmk and fix every warning.\nlook at what chktex finds.\n"
+            "copy the pdf to her folder.\nwrite her what changed.",
+        ),
+        (
+            "nope, I do that myself. uploading goes like this with me: first a backup, then sftp to "
+            "/htdocs, then clear the cache and look in a private window",
+            "uploading goes like this with me",
+            "uploading goes like this with me: first a backup, then sftp to /htdocs, then clear the "
+            "cache and look in a private window",
+        ),
     ],
 )
 def test_a_request_to_write_it_down_is_no_part_of_a_procedure_and_nothing_behind_it_is_lost(
