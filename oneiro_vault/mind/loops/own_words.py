@@ -162,7 +162,8 @@ def _standing_now(facts: Iterable[Note], successors: _Successors) -> Mapping[Top
 def _own(snapshot: Snapshot, mine: Sequence[Note]) -> list[Note]:
     """Facts in the person's own words that hold, and before them those that others replaced, each
     oldest first, but for those that a person took out or put into other words: what was placed
-    in blocks that no longer are as they were made here."""
+    in blocks that no longer are as they were made here. A file that names no source was told
+    nobody: it may be on a boat, or the beginning of a novel."""
     quoted = {ident for block in mine for ident in block.memory.derived_from}
     known = {block.id for block in mine}
     elsewhere = {
@@ -184,6 +185,7 @@ def _own(snapshot: Snapshot, mine: Sequence[Note]) -> list[Note]:
         note
         for note in [*sorted(over, key=lambda one: one.memory.when() or 0.0), *facts]
         if note.memory.trust in memories.OWN_WORDS
+        and note.memory.source
         and (note.id in quoted or note.id not in elsewhere)
         and (not note.active or _holds(note, snapshot.now))
         and _word_for_word(note, snapshot)
