@@ -412,6 +412,27 @@ def test_init_asks_for_one_folder(owned: Box) -> None:
 
 
 @pytest.mark.slow
+def test_the_owner_that_init_starts_stays(fresh: Box, notes: Path) -> None:
+    """It ended at once where the vault became the machine's default behind it, and nothing was
+    embedded."""
+    env = {key: value for key, value in fresh.env.items() if key != "ONEIRO_VAULT"}
+    env["TMPDIR"] = str(fresh.folder / "passing")
+    Path(env["TMPDIR"]).mkdir()
+    fresh.vault, fresh.env = notes, env
+
+    def run(*argv: str) -> dict[str, Any]:
+        words = [sys.executable, "-c", ENTRY, "--json", *argv]
+        done = subprocess.run(words, cwd=notes, env=env, capture_output=True, timeout=60)
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    run("init", "--here")
+    config, owner = Path(env["XDG_CONFIG_HOME"], "oneiro/config.toml"), ".git/oneiro/owner.json"
+    assert config.stat().st_mtime_ns <= (notes / owner).stat().st_mtime_ns
+    run("stop")
+
+
+@pytest.mark.slow
 def test_init_here_indexes_and_rewrites_nothing(fresh: Box, notes: Path) -> None:
     before = {path: path.read_bytes() for path in notes.rglob("*.md")}
     fresh.vault = notes

@@ -62,14 +62,14 @@ def init_(face: Face, path: str | None, here: bool, workflows: bool, no_wait: bo
 
         made = init_vault(place, here, sign.count, workflows)
     face.vault = str(made["vault"])
+    default = _default(Path(made["vault"]), face.request.env)  # an owner ends when settings change
     face.session().limit = LIMIT
     state = _index(face, made["notes"])
     if state["owner"] and not no_wait and not face.json and os.isatty(terminal.ERR):
         state |= {"embedding": _embed(face, state["embedding"])}
     names = "unreadable partial broken language embedding waiting".split()
     told = {"indexed": state["notes"]} | {name: state[name] for name in names}
-    text = _told(made, state) + _default(Path(made["vault"]), face.request.env)
-    return Output(text, {**made, **told})
+    return Output(_told(made, state) + default, {**made, **told})
 
 
 def _default(vault: Path, env: Mapping[str, str]) -> str:
