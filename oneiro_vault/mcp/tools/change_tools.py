@@ -158,7 +158,7 @@ class Changing:
         found = await self.desk.ask(ctx).forget(id=id, reason=reason, actor=actor_of(ctx))
         told = (
             f"{self.desk.now()}: {found['id']} ({formatting.one_line(found['title'])}) is "
-            f"forgotten. A person can bring it back."
+            f"forgotten. A person can bring it back: `oneiro {found['back']}`."
         )
         return answer(told, ids=[found["id"]])
 

@@ -12,6 +12,7 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.markdown import taxonomy
+from oneiro_vault.core.text import claims
 from oneiro_vault.core.time.date_ranges import local
 from oneiro_vault.core.time.relative_dates import begins
 from oneiro_vault.errors import InvalidInput, OneiroError, StaleMemory
@@ -48,6 +49,9 @@ from oneiro_vault.vault.purge.denylist import AGAIN
 from oneiro_vault.vault.secrets.secret_scan import REMOVED
 
 _QUOTING: Final = ("orientation", memories.ENTITY)
+LEFT: Final = 0.5
+"""Share of the words of a person's own file that a model's new ones have, at least: with fewer they
+wait beside it until a person decides."""
 Results = dict[int, answers.RememberedRow]
 Refusals = dict[int, OneiroError]
 
@@ -304,8 +308,8 @@ def reframe(
     reason: str = "",
     actor: str = "user",
 ) -> answers.Reframed:
-    """Replace what a memory says; a note that changed meanwhile gets a proposal beside it
-    instead."""
+    """Replace what a memory says; a note that changed meanwhile gets a proposal beside it instead,
+    and a person's own file of which a model would keep little."""
     row = house.indexing.resolve(id)
     words = body_of(text, house.settings["notes.indexed_bytes"])
     data, known = house.indexing.load(row)
@@ -316,7 +320,7 @@ def reframe(
             hint=f"A person changes it in an editor; else say it without `{REMOVED}`.",
         )
     concise(words, actor, len(known.body))
-    theirs = bool(memories.owned(known)) and actor != "user"
+    theirs = actor != "user" and (bool(memories.owned(known)) or _loses(known, words))
     if not known.core:  # of what a person ratified, a model may propose any words
         describes(known.type, actor, title or "", description or "", words)
     shows = (
@@ -434,6 +438,11 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answ
         "commit": receipt.commit,
         "back": back,
     }
+
+
+def _loses(known: memories.Memory, words: str) -> bool:
+    """Would little be left of a file that a person wrote, which names no source?"""
+    return not known.source and claims.share(known.body, words) < LEFT
 
 
 def hush(house: House, row: Row, actor: str) -> None:

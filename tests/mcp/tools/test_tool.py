@@ -46,7 +46,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     },
     "remember": {"results": [STORED]},
     "reframe": {"id": "abcd12345678", "proposal": None},
-    "forget": {"id": "abcd12345678", "title": "T"},
+    "forget": {"id": "abcd12345678", "title": "T", "back": "restore abcd12345678"},
     "reflect": {"id": "abcd12345678", "duplicate_of": None, "updated": [], "failed": []},
     "flagged": {"results": [], "total": 0},
     "context": {"text": "", "sections": {}, "degraded": None},

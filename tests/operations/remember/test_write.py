@@ -271,6 +271,21 @@ def test_a_note_that_changed_meanwhile_gets_a_proposal(root: Path, call: Call) -
     assert done["proposal"]["id"] not in hits(call, "release on Sundays")
 
 
+def test_what_a_model_would_leave_little_of_waits_beside_a_person_s_own_file(
+    root: Path, call: Call
+) -> None:
+    words = "# Home server\n\nBackups run at 03:30 with restic, logs are kept for a month.\n"
+    (root / "server.md").write_text(words)
+    (row,) = call("recall", query="home server backups")["results"]
+    done = call("reframe", id=row["id"], text="Backup runs at 05:00.", actor="model")
+    assert done["proposal"] is not None
+    assert words in (root / "server.md").read_text()
+    more = words.replace("03:30", "05:00")
+    said = call("reframe", id=row["id"], text=more, actor="model")
+    assert said["proposal"] is None
+    assert call("reframe", id=said["id"], text="Gone.")["proposal"] is None
+
+
 @pytest.mark.parametrize("base", ["junk", "0" * 64, "", "-x", "HEAD~99"])
 def test_a_base_the_memory_never_had_is_no_reason_for_a_proposal(
     root: Path, call: Call, base: str
