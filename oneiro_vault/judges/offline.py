@@ -316,8 +316,7 @@ def _heads(words: str, start: int, end: int) -> bool:
 def _tells_when(words: str, start: int, end: int) -> bool:
     told = words[start:end]
     heads = start < end and words[end:].lstrip().startswith(":")
-    chatter = not personal.without_chatter(f"{told}. .").strip(". ")
-    return not chatter and (heads or len(told.split()) >= _TELLING)
+    return not personal.chatter(told) and (heads or len(told.split()) >= _TELLING)
 
 
 def _told(words: str, start: int, end: int) -> tuple[int, int]:

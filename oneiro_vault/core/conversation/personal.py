@@ -50,6 +50,7 @@ _BEFORE: Final = (
     ),
 )
 """In front of another sentence; "over 6." answers, "band 6." may not."""
+_ALL_CHAT: Final = re.compile(rf"{_CHAT}(?:[ ,]+{_CHAT})*", re.I)
 _ANSWERS: Final = re.compile(
     r"(?:(?:just|only|i'?m|am|bin|wieder|gerade|grad) )*"
     r"(?:(?:back|home)(?= (?:from|at|in|now)\b|\W*$)|zurück|daheim|nope|nah|yes|yep|ja|nee|nein|"
@@ -100,6 +101,11 @@ def without_chatter(sentence: str) -> str:
         ends = [mark.end() for one in _BEFORE if (mark := one.match(sentence, begins))]
         begins, found = max([begins, *ends]), bool(ends)
     return sentence[begins:] or sentence
+
+
+def chatter(words: str) -> bool:
+    """Is it nothing but an answer, a greeting or what people say in between?"""
+    return bool(_ALL_CHAT.fullmatch(words))
 
 
 def chats(sentence: str) -> bool:
