@@ -162,14 +162,14 @@ class Merged:
         self.held: dict[str, object] = {}
 
 
-def merge(base: Head, first: Head, second: Head) -> Merged:
-    """Decide every key."""
+def merge(base: Head, first: Head, second: Head, *, clashed: bool = False) -> Merged:
+    """Decide every key. `clashed`: both changed the same words, and the first's stand."""
     found = Merged()
     for key in _order(first, second):
         b, f, s = (head.meta.get(key, MISSING) for head in (base, first, second))
         if key == "valid_until" and b is MISSING and _same_end(base, first, second):
             s = f = _earlier(f, s)
-        value = _decided(key, b, f, s)
+        value = f if clashed and _quotes(key, base) else _decided(key, b, f, s)
         if value is MISSING:
             if s is not MISSING and not same(s, b):
                 found.held[key] = s
@@ -179,6 +179,14 @@ def merge(base: Head, first: Head, second: Head) -> Merged:
         if _lost(key, value, b, f, s):
             found.held[key] = s
     return found
+
+
+def _quotes(key: str, base: Head) -> bool:
+    """Was it the beginning of the words, so that it has to say what those say that stand?"""
+    said = base.meta.get(key)
+    if key not in ("title", "description") or not isinstance(said, str):
+        return False
+    return base.body.lstrip().startswith(said.strip("\"'").rstrip("…") or "\0")
 
 
 def _same_end(base: Head, first: Head, second: Head) -> bool:

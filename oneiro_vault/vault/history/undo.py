@@ -114,8 +114,8 @@ def lost(repo: Repo, history: History, prefix: str) -> Lost:
     raise NotFound(
         f"no forgotten memory has an id that starts with {shown(prefix)}",
         kept=_KEPT,
-        hint="`oneiro log` shows what was forgotten; `oneiro undo COMMIT` brings back a note that had "
-        "no id.",
+        hint="`oneiro log` shows what was forgotten; `oneiro undo COMMIT` brings back a note that "
+        "had no id.",
     )
 
 

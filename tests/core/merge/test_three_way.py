@@ -616,3 +616,24 @@ def test_the_merge_knows_every_trust_weakest_first() -> None:
     from oneiro_vault.core.merge import merge_frontmatter
 
     assert memory.TRUSTS[::-1] == merge_frontmatter._TRUST
+
+
+def test_a_title_taken_from_the_words_goes_with_those_that_stand() -> None:
+    """One side appends a line, the other has changed what the first line says."""
+    before, after = "Mara prefers short answers.", "Mara prefers long answers."
+
+    def side(title: str, body: str, day: int) -> bytes:
+        return (
+            f"---\nid: abcdefghjkmn\ntitle: {title}\ntimestamp: 2026-11-{day:02}\n---\n{body}\n"
+        ).encode()
+
+    base = side(before, before, 1)
+    person, model = side(before, f"{before}\nPrefers coffee.", 1), side(after, after, 5)
+    for ours, theirs in ((person, model), (model, person)):
+        merged = merge(base, ours, theirs).data.decode()
+        assert f"title: {before}\n" in merged
+        assert merged.index(f"{before}\nPrefers coffee.") < merged.index(f"> {after}")
+    retitled = side("Answers", after, 5)
+    titled = side("Wishes", before, 1)
+    kept = merge(titled, side("Wishes", f"{before}\nPrefers coffee.", 1), retitled).data.decode()
+    assert "title: Answers\n" in kept
