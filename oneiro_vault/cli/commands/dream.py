@@ -64,8 +64,11 @@ def dream_(
     text = text or [f"not here: {elsewhere}" if elsewhere else "nothing is due"]
     text += [face.style(line(found["note"]), "yellow")] if found["note"] else []
     if found["waiting"]:
-        text.append(f"{_questions(found['waiting'])} for an answer: `oneiro dream answer`")
+        text.append(f"{_questions(found['waiting'])} for a model: {_WHO}")
     return Output("\n".join(text), found)
+
+
+_WHO: Final = "the one you talk to (its skill dream), or one at night (`oneiro help dreams`)"
 
 
 def _questions(number: int) -> str:

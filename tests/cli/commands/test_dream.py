@@ -52,7 +52,7 @@ def test_a_night_from_the_first_question_to_undo(fresh: Box) -> None:
     assert "only tried" in tried
     early = fresh.ok("dream", "synthesize", "--judge", "none", "--dry-run")
     assert "2 memories wait for an insight, 5 make it due" in early
-    assert "1 question waits for an answer" in fresh.ok(
+    assert "1 question waits for a model: the one you talk to" in fresh.ok(
         "dream", "consolidate", "--judge", "deferred"
     )
     asked = fresh.ok("dream", "answer")
