@@ -149,9 +149,21 @@ def _lead(line: str) -> int:
 PERSONS: Final = frozenset("i me my mine we us our ours you your yours".split())
 """Whoever says it, and whoever is spoken to."""
 POINTING: Final = frozenset(
-    "he she it they him her them his hers its their theirs this these those there".split()
+    """
+    he she it they him her them his hers its their theirs this these those there
+    er sie es ihn ihm ihr ihre ihren ihrem ihrer ihnen sein seine seinen seinem seiner dort davon
+    dafür damit darauf darin dazu daran stattdessen
+    """.split()
 )
-"""Somebody or something that is named elsewhere."""
+"""Somebody or something that is named elsewhere, in English and German …"""
+_POINTS: Final = re.compile(
+    r"^(?:(?:and|but|so|und|aber) )?(?:that(?:['’]s| is| was| has)|"
+    r"(?:der|die|das|den|dem) (?:ist|sind|war|hat|haben|wird|liegt|steht|muss|soll|kann|will|geht|"
+    r"läuft|kommt|kostet|heißt|gilt|bleibt|brauch\w*|hab|nehm\w*))\b|"
+    r"\b(?:for|of|about|with|from|after|before|by) that\b|\binstead\b(?! of)",
+    re.I,
+)
+"""… and where a word that is often something else stands for them."""
 _CONTRACTIONS: Final = (
     (re.compile(r"\bwon't\b", re.I), "will not"),
     (re.compile(r"\bshan't\b", re.I), "shall not"),
@@ -196,7 +208,10 @@ def speaks(text: str) -> bool:
 
 def points(text: str) -> bool:
     """Does it speak of somebody or something that is named elsewhere ("she", "this")?"""
-    return any(word.lower() in POINTING for sentence in sentences(text) for word in sentence)
+    return any(
+        not POINTING.isdisjoint(map(str.lower, tokens(one))) or bool(_POINTS.search(one))
+        for one in split_sentences(text)
+    )
 
 
 def sentences(text: str) -> list[tuple[str, ...]]:
