@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from typing import Final
 
 from oneiro_vault import answers
 from oneiro_vault.api import Progress, quiet
@@ -17,7 +19,10 @@ from oneiro_vault.operations.runtime import House, new_id
 from oneiro_vault.vault.change import Change, Operation, Write
 
 MISSING, UNREADABLE, KNOWN, SECRET = "missing", "unreadable", "known", "secret"
+TEMPLATE = "template"
 """Why a note was passed over (`code`)."""
+_BLANKS: Final = re.compile(rb"\{\{\s*(?:date|time|title)\b|<%[-_*]?\s*tp\.")
+"""What Obsidian's and Templater's templates leave to be filled in."""
 
 
 def adopt(
@@ -92,6 +97,8 @@ def _adopted(
     if row.id:
         return (f"already has the id {row.id}", KNOWN) if asked else None
     data = house.vault.read(row.path)
+    if _BLANKS.search(data) and not asked:
+        return "it is a template: every note made from it would have its id", TEMPLATE
     if what := house.vault.edits.held(row.path, data):
         return f"it holds what looks like {what}", SECRET
     changes.append(

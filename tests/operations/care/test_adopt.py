@@ -73,3 +73,15 @@ def test_a_note_with_a_secret_is_passed_over_and_stops_no_other(root: Path, call
     assert found["skipped"] == [
         {"path": "keys.md", "reason": "it holds what looks like a GitHub token", "code": "secret"}
     ]
+
+
+def test_a_template_is_adopted_only_by_name(root: Path, call: Call) -> None:
+    """Each note that is made from it copies the id, and of notes with one id one is found."""
+    (root / "Templates").mkdir()
+    (root / "Templates/Daily.md").write_text("# {{date:YYYY-MM-DD}}\n\n- [ ] water the plants\n")
+    (root / "Templates/Deep.md").write_text("# <% tp.file.title %>\n")
+    (root / "a.md").write_text("Jinja writes {{ name }} so.\n")
+    done = call("adopt", paths=["."])
+    assert [row["path"] for row in done["adopted"]] == ["a.md"]
+    assert {row["code"] for row in done["skipped"]} == {"template"}
+    assert adopted(call, "Templates/Daily.md") == ["Templates/Daily.md"]
