@@ -149,13 +149,16 @@ def _lead(line: str) -> int:
 PERSONS: Final = frozenset("i me my mine we us our ours you your yours".split())
 """Whoever says it, and whoever is spoken to."""
 POINTING: Final = frozenset(
+    "he she it they him her them his hers its their theirs this these those there".split()
+)
+"""Somebody or something that is named elsewhere …"""
+_GERMAN: Final = frozenset(
     """
-    he she it they him her them his hers its their theirs this these those there
-    er sie es ihn ihm ihr ihre ihren ihrem ihrer ihnen sein seine seinen seinem seiner dort davon
-    dafür damit darauf darin dazu daran stattdessen
+    er sie ihn ihm ihr ihre ihren ihrem ihrer ihnen sein seine seinen seinem seiner dort davon dafür
+    damit darauf darin dazu daran stattdessen
     """.split()
 )
-"""Somebody or something that is named elsewhere, in English and German …"""
+"""… the same in German: "er" is another word elsewhere …"""
 _POINTS: Final = re.compile(
     r"^(?:(?:and|but|so|und|aber) )?(?:that(?:['’]s| is| was| has)|"
     r"(?:der|die|das|den|dem) (?:ist|sind|war|hat|haben|wird|liegt|steht|muss|soll|kann|will|geht|"
@@ -208,10 +211,11 @@ def speaks(text: str) -> bool:
 
 def points(text: str) -> bool:
     """Does it speak of somebody or something that is named elsewhere ("she", "this")?"""
-    return any(
-        not POINTING.isdisjoint(map(str.lower, tokens(one))) or bool(_POINTS.search(one))
-        for one in split_sentences(text)
-    )
+    said = split_sentences(text)
+    words = {word.lower() for one in said for word in tokens(one)}
+    if not POINTING.isdisjoint(words) or any(map(_POINTS.search, said)):
+        return True
+    return not _GERMAN.isdisjoint(words) and detect(text) == "de"
 
 
 def sentences(text: str) -> list[tuple[str, ...]]:

@@ -44,9 +44,9 @@ _NAME: Final = "dream.json"
 
 
 class Lease:
-    """The right to change the vault as a run. Raises LockTimeout while another run has it and
-    lives, where `wait` asks for it: before every look, told who holds it; False ends the waiting.
-    `remote`: the same right among machines."""
+    """The right to change the vault as a run. `wait` is asked again and again, with who holds it,
+    while another run has it and lives; where it says no, LockTimeout is raised. `remote`: the same
+    right among machines."""
 
     def __init__(
         self, vault: Vault, about: str, wait: Callable[[Holder], bool] = lambda _: False

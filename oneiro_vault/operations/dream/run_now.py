@@ -224,7 +224,8 @@ def run(
 def _turn(
     dreams: Dreams, longest: float, progress: Progress
 ) -> Iterator[Callable[[run_lease.Holder], bool]]:
-    """Shall one who wants to run go on waiting? For `longest` seconds, unless told to end."""
+    """Shall one who wants to run go on waiting? For `longest` seconds, unless told to end: `stop`
+    means who waits, where anybody does."""
     ended, end = threading.Event(), time.monotonic() + longest
 
     def waits(held: run_lease.Holder) -> bool:
@@ -233,12 +234,14 @@ def _turn(
         progress(f"waiting for a run that is under way ({held.about})", 0, 0)
         return True
 
-    dreams.queued.append(ended)
+    if longest:
+        dreams.queued.append(ended)
     try:
         yield waits
         (dreams.cancel.set if ended.is_set() else dreams.cancel.clear)()
     finally:
-        dreams.queued.remove(ended)
+        if longest:
+            dreams.queued.remove(ended)
 
 
 def _meet(house: House, lease: Lease) -> None:

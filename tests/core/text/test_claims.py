@@ -129,3 +129,20 @@ def test_places_are_those_of_the_text() -> None:
         "Und dann?",
         "No.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "points"),
+    [
+        ("deadline for that is 4 December and i haven't written a word", True),
+        ("so we're going for the Gazette instead, helen's idea", True),
+        ("I walk instead of driving.", False),
+        ("die liegt bei all-inkl", True),
+        ("sie hat pflegegrad 2", True),
+        ("Die Praxis zieht im April um.", False),
+        ("min søster er lege i Bergen", False),
+        ("mi hermana es médica", False),
+    ],
+)
+def test_what_is_named_elsewhere_in_other_words(text: str, points: bool) -> None:
+    assert claims.points(text) is points
