@@ -37,9 +37,10 @@ _WAITS: Final = "Nothing was changed; the question still waits."
 
 
 def dream_next(house: House) -> answers.NextQuestion:
-    """The question that has waited longest, as a text with quoted memories and the form of its
-    answer, and the `batch` it can be answered in."""
-    found = deferred.waiting(choose_judge.folder(house.dreams))
+    """The first question in the order of a night (what was said comes before what follows from
+    it), as a text with quoted memories and the form of its answer, and the `batch` it can be
+    answered in."""
+    found = _waiting(house)
     return {
         "schema": 1,
         "question": found[0] if found else None,
@@ -48,11 +49,19 @@ def dream_next(house: House) -> answers.NextQuestion:
     }
 
 
+def _waiting(house: House) -> list[answers.Question]:
+    """Those without an answer, by the loops of a night; of one loop the oldest first."""
+    left = run_now.left_open(house.dreams)
+    found = deferred.waiting(choose_judge.folder(house.dreams))
+    loops = {ident: place for place, name in enumerate(LOOPS) for ident in left.get(name, ())}
+    return sorted(found, key=lambda one: loops.get(str(one["id"]), len(LOOPS)))
+
+
 def batch(
     waiting: Sequence[answers.Question], answered: Sequence[answers.Question] = ()
 ) -> answers.Batch | None:
-    """The question that has waited longest with others of its kind, first those like the ones just
-    `answered`: instruction and form once, every memory once.
+    """The first question with others of its kind, or one like those just `answered` with others
+    like that: instruction and form once, every memory once.
 
     `quoted` are all memories, and texts that are no memories yet under the name of their question.
     Ids go by as much of them as tells them apart. `again`: one of the `answered` had the same
@@ -130,10 +139,11 @@ def dream_answers(
     house: House, answers: Mapping[str, Any] | str, progress: Progress = quiet
 ) -> answers.AnswersTaken:
     """Answer several questions, {id: answer}; `batch` are the next. What does not fit is `refused`
-    and waits on; after the last one the loops that asked go on. When none fits, raises NotFound for
-    a question that does not wait, InvalidInput for an answer that a loop would not take."""
+    and waits on; a loop goes on after the last answer to what it asked. When none fits, raises
+    NotFound for a question that does not wait, InvalidInput for an answer that a loop would not
+    take."""
     place = choose_judge.folder(house.dreams)
-    known = {str(entry["id"]): entry for entry in deferred.waiting(place)}
+    known = {str(entry["id"]): entry for entry in _waiting(house)}
     fitting: dict[str, Mapping[str, object]] = {}
     refused: dict[str, OneiroError] = {}
     for name, said in _parsed(answers, MOST * LONGEST_ANSWER).items():
@@ -146,8 +156,8 @@ def dream_answers(
         raise next(iter(refused.values()), InvalidInput("there is no answer in it", kept=_WAITS))
     for ident, answer in fitting.items():
         deferred.answer(place, ident, answer)
-    runs = _go_on(house, progress) if len(fitting) == len(known) else []
-    waiting = deferred.waiting(place)
+    runs = _go_on(house, [one for one in known if one not in fitting], progress)
+    waiting = _waiting(house)
     return {
         "schema": 1,
         "taken": len(fitting),
@@ -158,8 +168,10 @@ def dream_answers(
     }
 
 
-def _go_on(house: House, progress: Progress) -> list[answers.Run]:
-    loops = [name for name, ids in run_now.left_open(house.dreams).items() if name in LOOPS and ids]
+def _go_on(house: House, waiting: Sequence[str], progress: Progress) -> list[answers.Run]:
+    """Run the loops of whose questions none waits any more."""
+    left = run_now.left_open(house.dreams)
+    loops = [name for name in LOOPS if left.get(name) and not set(waiting) & set(left[name])]
     if not loops:
         return []
     return run_now.dream(

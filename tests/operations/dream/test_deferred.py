@@ -120,3 +120,15 @@ def test_a_question_nobody_asks_any_more_is_forgotten(app: App) -> None:
     app.call("forget", {"id": gone})
     dream(app, judge="deferred")
     assert app.call("dream_next")["waiting"] == 1
+
+
+def test_what_was_said_comes_first_and_its_loop_goes_on_while_others_wait(app: App) -> None:
+    dream(app, judge="deferred")
+    app.call("capture", {"text": "User: The mast is repaired.\n\nAssistant: Good.", "session": "s"})
+    dream(app, "encode", judge="deferred")
+    found = app.call("dream_next")
+    assert (found["waiting"], found["question"]["kind"]) == (3, "encode.units")
+    answer = {"reason": "in passing", "units": [], "complete": True}
+    done = app.call("dream_answers", {"answers": {found["question"]["id"]: answer}})
+    assert ([run["loop"] for run in done["runs"]], done["waiting"]) == (["encode"], 2)
+    assert app.call("dream_next")["question"]["kind"] == "merge"
