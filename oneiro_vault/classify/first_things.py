@@ -89,10 +89,16 @@ def likely(sentences: Sequence[str]) -> list[Likely]:
     return [found[one] for one in sentences]
 
 
-def best(one: Likely) -> Topic | None:
-    """What is said: the likeliest topic, None where that none is said is likelier."""
+def surest(one: Likely) -> tuple[Topic | None, float]:
+    """What is said and how likely: the likeliest topic, None where none is likelier."""
     topic, sure = max(one.items(), key=lambda said: said[1])
-    return topic if sure > 1 - sum(one.values()) else None
+    none = 1 - sum(one.values())
+    return (topic, sure) if sure > none else (None, none)
+
+
+def best(one: Likely) -> Topic | None:
+    """What is said."""
+    return surest(one)[0]
 
 
 def topics(sentences: Sequence[str]) -> list[Topic | None]:
@@ -134,15 +140,14 @@ def sayings(text: str) -> list[Saying]:
     found: list[Saying] = []
     every = sentences(text)
     for sentence, before in zip(every, ["", *every], strict=False):
-        (chances,) = likely([sentence])
-        about = best(chances)
+        about, sure = surest(*likely([sentence]))
         words = _quoted(sentence, about, says=True) if about else ""
         if not words or about is None:
             continue
         told = found and found[-1].sentence == before and found[-1].topic == about
         if not told and claims.points(words) and _leads(before, words):
             words = f"{before} {words}"
-        found.append(Saying(sentence, about, words, chances[about]))
+        found.append(Saying(sentence, about, words, sure))
     return found
 
 

@@ -65,8 +65,8 @@ _CLAUSE: Final = re.compile(r"\s*[:=,;\n]\s*|\s+(?:[–—-]+|->|→)\s+|[.!]\s+
 _KEEP: Final = re.compile(
     r"(?:(?:and|so|also|ok|okay|yes|then|please|pls|(?:can|could) you|i want you to|let me|"
     r"at least|und|also|dann|ja|bitte|kannst du|lass mich)[, ]+)*(?:write|note|jot|put|save|store|"
-    r"keep|remember|record|document|learn|dictate|schreib\w*|notier\w*|merk\w*|speicher\w*|diktier\w*|"
-    r"halte?)\b"
+    r"keep|remember|record|document|learn|dictate|schreib\w*|notier\w*|merk\w*|speicher\w*|"
+    r"diktier\w*|halte?)\b"
     r"(?: (?:down|up|this|that|it|for me|in mind|somewhere|once|please|mal|das|es|dir|bitte|auf|"
     r"fest|ordentlich))*[ ,]*",
     re.I,

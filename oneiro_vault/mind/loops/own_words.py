@@ -42,6 +42,8 @@ _IDLE: Final = frozenset("sinc now new hes she get still jetzt neu seit".split()
 ONE_STATE: Final = ("home", "work")
 """Topics of which a near fact may be the later state without a common word: of the others a person
 has several."""
+SAYS: Final = 0.5
+"""How likely it says something of that topic, at least."""
 WISHES: Final = "wishes"
 """The topic of standing wishes."""
 ON_ONE_MATTER: Final = 0.5
@@ -274,9 +276,9 @@ class _Successors:
     def __init__(self, later: Iterable[Note], near: Collection[tuple[str, str]]) -> None:
         self._near = near
         split = [(note, first_things.sentences(prose(note.memory.body))) for note in later]
-        topics = iter(first_things.topics([one for _, several in split for one in several]))
+        chances = iter(first_things.likely([one for _, several in split for one in several]))
         self._said = [
-            (note, one, _stems(one), next(topics), first_things.changes(one))
+            (note, one, _stems(one), *first_things.surest(next(chances)), first_things.changes(one))
             for note, several in split
             for one in several
         ]
@@ -289,7 +291,7 @@ class _Successors:
         on."""
         words, others = _stems(sentence), [_stems(one) for one in beside]
         found = []
-        for later, one, theirs, says, changes in self._said:
+        for later, one, theirs, says, sure, changes in self._said:
             common = words & theirs
             if note.id in later.memory.supersedes and common:
                 found.append((later, one))
@@ -301,7 +303,7 @@ class _Successors:
             over = told and len(common) >= ALIKE
             if (note.id, later.id) in self._near:
                 most = max((len(other & theirs) for other in others), default=0)
-                alone = says == topic in ONE_STATE and not most
+                alone = says == topic in ONE_STATE and sure >= SAYS and not most
                 same = says == topic and len(common) >= ALIKE
                 if topic == WISHES:  # a person has many, which share words
                     same &= len(common) >= ON_ONE_MATTER * max(len(words), len(theirs))

@@ -23,6 +23,12 @@ from tests.mind.support import Memo
 HOME = remembered("h", "I live in Riga.", days=3, trust="said")
 WORK = remembered("w", "I work as a cartographer.", days=2, trust="said")
 MOVED = remembered("m", "We moved to Kiel.", days=0, trust="said")
+OTHERS = [
+    remembered(f"{n}", text, days=9 - n, trust="said")
+    for n, text in enumerate(
+        ("My name is Ruta.", "I'm allergic to nuts.", "I have two sons.", "I'm 43.")
+    )
+]
 LINES = {
     note.id: personal.quoted(note.memory.body, note.memory.created[:10])
     for note in (HOME, WORK, MOVED)
@@ -80,13 +86,7 @@ def test_what_is_over_is_gone_the_same_night() -> None:
 
 
 def test_of_two_near_facts_the_later_stands() -> None:
-    others = [
-        remembered(f"{n}", text, days=9 - n, trust="said")
-        for n, text in enumerate(
-            ("My name is Ruta.", "I'm allergic to nuts.", "I have two sons.", "I'm 43.")
-        )
-    ]
-    facts = (HOME, WORK, MOVED, *others)
+    facts = (HOME, WORK, MOVED, *OTHERS)
     apart = np.eye(len(facts), dtype=np.float32)
     near = apart.copy()
     near[2, [0, 2]] = 0.6, 0.8
@@ -95,6 +95,24 @@ def test_of_two_near_facts_the_later_stands() -> None:
         (home,) = (one for one in own_words.kept(world) if one.title == "The person's home")
         (edit,) = home.edits
         assert edit.body == "".join(f"{LINES[note.id]}\n" for note in left)
+
+
+def test_what_hardly_says_where_somebody_lives_replaces_no_home() -> None:
+    owed = "prendiville in fermoy owes me 2340 since april for the bay window"
+    later = remembered("p", owed, days=0, trust="said")
+    assert first_things.topics([owed]) == ["home"]
+    assert first_things.likely([owed])[0]["home"] < own_words.SAYS
+    facts = (HOME, WORK, later, *OTHERS)
+    near = np.eye(len(facts), dtype=np.float32)
+    near[2, [0, 2]] = 0.6, 0.8
+    world = picture(*facts, vectors=lambda ids: _rows(facts, ids, near))
+    told = "".join(
+        str(edit.body)
+        for one in own_words.kept(world)
+        if one.title == "The person's home"
+        for edit in one.edits
+    )
+    assert LINES[HOME.id] in told
 
 
 def _rows(facts: Sequence[Note], ids: Sequence[str], vectors: Vectors) -> tuple[list[str], Vectors]:
