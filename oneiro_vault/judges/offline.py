@@ -298,7 +298,7 @@ def _procedure(words: str) -> Mapping[str, Any]:
     when = " ".join(head if len(head) <= LONGEST_TRIGGER else head[:FIRST_WORDS])
     steps = claims.steps(words)
     return {
-        "content": "\n".join(steps) if steps else " ".join(words[start:].split()),
+        "content": "\n".join(steps) if steps else " ".join(words[telling[0][0] :].split()),
         "title": f"{when[:1].upper()}{when[1:]}",
         "trigger": when,
         "about": names([words])[0][:5],

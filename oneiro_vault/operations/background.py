@@ -89,7 +89,7 @@ class Background:
         """End the threads; a batch in flight is finished, a run of a loop ends with what it has
         committed."""
         self._stop.set()
-        for run in (self.house.dreams.cancel, *self.house.dreams.queued):
+        for run in (*self.house.dreams.queued, self.house.dreams.cancel):
             run.set()
         self.house.indexing.wake.set()
         self._embed.set()

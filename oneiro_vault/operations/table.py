@@ -84,9 +84,10 @@ def _said(hint: Any) -> str:
 
 
 def dream_stop(dreams: Dreams, /) -> answers.Answer:
-    """Ask the run that was begun last to end, whether it waits or is under way; what it committed
+    """Ask the run that is under way to end, and those that wait for it; what was committed
     stays."""
-    (dreams.queued[-1] if dreams.queued else dreams.cancel).set()
+    for run in (*dreams.queued, dreams.cancel):
+        run.set()
     return {"schema": 1}
 
 

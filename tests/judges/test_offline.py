@@ -414,8 +414,8 @@ def test_how_something_is_always_done_is_one_procedure_in_its_steps(
             "nope, I do that myself. uploading goes like this with me: first a backup, then sftp to "
             "/htdocs, then clear the cache and look in a private window",
             "uploading goes like this with me",
-            "uploading goes like this with me: first a backup, then sftp to /htdocs, then clear the "
-            "cache and look in a private window",
+            "I do that myself. uploading goes like this with me: first a backup, then sftp to /htdocs, "
+            "then clear the cache and look in a private window",
         ),
     ],
 )

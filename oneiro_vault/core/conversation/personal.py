@@ -31,7 +31,7 @@ _CHATTER: Final = (
     r"yes|yeah|yep|yup|no(?= (?:wait|worries|problem)|[.!])|nope|nah|ok|okay|okey|k|sure|right",
     r"cool|great|good|nice|perfect|lovely|brilliant|true|exactly|correct|deal|done|thanks?",
     r"thank you|thx|ta|cheers|please|ha|haha\w*|lol|hm+|oh|ah|aha|ugh|phew|wow|hi|hello|hey|hiya",
-    r"morning|evening|good (?:morning|evening|afternoon)|hang on|hold on|wait|one sec|update|news",
+    r"morning|evening|afternoon|hang on|hold on|wait|one sec|update|news",
     r"before i forget|anyways?|btw|by the way|also|well|alright|fair enough|got it|makes sense|so",
     r"of course|sounds good|ja|jo|jap|jep|nein danke|nee|nö|genau|stimmt|klar|gut|super|danke",
     r"na ja|naja|ach|puh|hallo|moin|servus|guten (?:tag|morgen|abend)|warte|moment|übrigens",

@@ -17,7 +17,7 @@ from oneiro_vault.core.merge.units import KIND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
 LISTS: Final = frozenset(
@@ -162,14 +162,15 @@ class Merged:
         self.held: dict[str, object] = {}
 
 
-def merge(base: Head, first: Head, second: Head, *, clashed: bool = False) -> Merged:
-    """Decide every key. `clashed`: both changed the same words, and the first's stand."""
+def merge(base: Head, first: Head, second: Head, body: str = "") -> Merged:
+    """Decide every key. `body`: the merged words, with which a title goes that was taken from
+    them."""
     found = Merged()
     for key in _order(first, second):
         b, f, s = (head.meta.get(key, MISSING) for head in (base, first, second))
         if key == "valid_until" and b is MISSING and _same_end(base, first, second):
             s = f = _earlier(f, s)
-        value = f if clashed and _quotes(key, base) else _decided(key, b, f, s)
+        value = _quoting(key, (base, first, second), body) or _decided(key, b, f, s)
         if value is MISSING:
             if s is not MISSING and not same(s, b):
                 found.held[key] = s
@@ -181,12 +182,20 @@ def merge(base: Head, first: Head, second: Head, *, clashed: bool = False) -> Me
     return found
 
 
-def _quotes(key: str, base: Head) -> bool:
-    """Was it the beginning of the words, so that it has to say what those say that stand?"""
-    said = base.meta.get(key)
-    if key not in ("title", "description") or not isinstance(said, str):
-        return False
-    return base.body.lstrip().startswith(said.strip("\"'").rstrip("…") or "\0")
+def _quoting(key: str, heads: Sequence[Head], body: str) -> object:
+    """The side's value with which the merged words begin, where it always was their beginning."""
+    said = [str(head.meta.get(key, "")).strip("\"'") for head in heads]
+    pairs = zip(heads, said, strict=True)
+    if key not in ("title", "description") or not all(
+        _begins(head.body, one) for head, one in pairs
+    ):
+        return None
+    return next((head.meta[key] for head in heads[1:] if _begins(body, str(head.meta[key]))), None)
+
+
+def _begins(body: str, said: str) -> bool:
+    words = said.strip("\"'").rstrip("…")
+    return bool(words) and body.lstrip("#>-* \n").startswith(words)
 
 
 def _same_end(base: Head, first: Head, second: Head) -> bool:

@@ -147,7 +147,7 @@ def _by_parts(base: Head, first: Head, second: Head) -> tuple[str, int] | None:
         return None
     date = str(second.meta.get("timestamp", "") or "")
     body, clashes = merge_body.merge(base.body, first.body, second.body, date)
-    keys = merge_frontmatter.merge(base, first, second, clashed=clashes > 0)
+    keys = merge_frontmatter.merge(base, first, second, body)
     words = plain(body)
     lost = {key: value for key, value in keys.held.items() if not says(words, str(value))}
     if lost:

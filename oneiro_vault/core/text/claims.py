@@ -17,7 +17,7 @@ _LINE: Final = re.compile(r"[^\n]+")
 _GOES_ON: Final = (
     re.compile(
         r"(?<![\d.,:])(?:[0-2]?\d|3[01])\.$"
-        r"|(?<!\w)(?:geb|verh|ca|nr|evtl|ggf|inkl|zzgl|bzw|vgl|hl|drs?|prof|hr|fr|mrs?|ms)\.$",
+        r"|(?<!\w)(?:geb|verh|ca|nr|evtl|ggf|inkl|zzgl|bzw|vgl|hl|drs?|prof|mrs?|approx)\.$",
         re.I,
     ),
     re.compile(
@@ -154,8 +154,7 @@ POINTING: Final = frozenset(
 """Somebody or something that is named elsewhere …"""
 _GERMAN: Final = frozenset(
     """
-    er sie ihn ihm ihr ihre ihren ihrem ihrer ihnen sein seine seinen seinem seiner dort davon dafür
-    damit darauf darin dazu daran stattdessen
+    er sie ihn ihm ihr ihre ihren ihrem ihrer ihnen seine seinen seinem seiner stattdessen
     """.split()
 )
 """… the same in German: "er" is another word elsewhere …"""
@@ -163,7 +162,9 @@ _POINTS: Final = re.compile(
     r"^(?:(?:and|but|so|und|aber) )?(?:that(?:['’]s| is| was| has)|"
     r"(?:der|die|das|den|dem) (?:ist|sind|war|hat|haben|wird|liegt|steht|muss|soll|kann|will|geht|"
     r"läuft|kommt|kostet|heißt|gilt|bleibt|brauch\w*|hab|nehm\w*))\b|"
-    r"\b(?:for|of|about|with|from|after|before|by) that\b|\binstead\b(?! of)",
+    r"\b(?:for|of|about|with|from|after|before|by) that"
+    r"(?= (?:is|are|was|were|will|has|and|but)\b|\W*$)|"
+    r"\binstead\b(?! of)",
     re.I,
 )
 """… and where a word that is often something else stands for them."""
@@ -212,10 +213,12 @@ def speaks(text: str) -> bool:
 def points(text: str) -> bool:
     """Does it speak of somebody or something that is named elsewhere ("she", "this")?"""
     said = split_sentences(text)
-    words = {word.lower() for one in said for word in tokens(one)}
-    if not POINTING.isdisjoint(words) or any(map(_POINTS.search, said)):
+    words = [tokens(one) for one in said]
+    found = {word.lower() for some in words for word in some}
+    if not POINTING.isdisjoint(found) or any(map(_POINTS.search, said)):
         return True
-    return not _GERMAN.isdisjoint(words) and detect(text) == "de"
+    small = {word for some in words for word in (*some[1:], *(one.lower() for one in some[:1]))}
+    return not _GERMAN.isdisjoint(small) and detect(text) == "de"  # "Sie" is who is spoken to
 
 
 def sentences(text: str) -> list[tuple[str, ...]]:

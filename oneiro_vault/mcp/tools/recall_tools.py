@@ -405,8 +405,8 @@ class Dreaming:
 
     async def dream_decide(self, ctx: Ctx, answers: Answers) -> CallToolResult:
         """Answer questions of dream_next: {question id: object of its schema}. The next questions
-        come back; after the last answer, what
-        follows from them is done."""
+        come back; what follows is done once
+        all of a kind are answered."""
         found = await self.desk.ask(ctx).dream_answers(answers=answers)
         lines = [f"{self.desk.now()}: {found['taken']} taken."]
         lines += [f"{one['id']} still waits: {one['problem']}." for one in found["refused"]]

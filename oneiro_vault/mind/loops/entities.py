@@ -171,7 +171,7 @@ def _subjects(snapshot: Snapshot) -> dict[str, Subject]:
         for written, kind, likely in (*given, *tagged.get(note.id, ())):
             name = _DATIVE.sub(r"\1", written)
             form = fold(name)
-            if likely >= LIKELY and kind in _NAMED and not _nobody(form):
+            if likely >= LIKELY and kind in _NAMED and not _nobody(form, name):
                 subject = found.setdefault(form, Subject(forms={form}))
                 subject.spellings[" ".join(name.split())] += 1
                 subject.kinds.update([kind] if kind else [])
@@ -205,8 +205,9 @@ def _bare_possessives(found: dict[str, Subject], notes: Sequence[Note]) -> None:
             subject.spellings[stem] += mine.spellings.total() + 1  # it is the title
 
 
-def _nobody(form: str) -> bool:
-    return form in _NOBODY or len(form) < _SHORT or personal.chatter(form)
+def _nobody(form: str, name: str) -> bool:
+    small = name == name.lower()
+    return form in _NOBODY or len(form) < _SHORT or (small and personal.chatter(form))
 
 
 def _together(subject: Subject, form: str, other: str) -> bool:

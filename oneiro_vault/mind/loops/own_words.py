@@ -61,7 +61,8 @@ _SENTENCE_ENDS: Final = re.compile(r"(?<=[.!?…]) ")
 
 
 class Told(NamedTuple):
-    """A fact, the words of it that are quoted, and how likely they say what their topic is."""
+    """A fact, the words of it that are quoted, and how likely they, or what they replaced, say what
+    their topic is."""
 
     note: Note
     words: str
@@ -338,11 +339,12 @@ def _agreeing(topic: Topic, facts: Iterable[Told]) -> list[Told]:
 
 def _once(facts: Sequence[Told]) -> list[Told]:
     """Without what a later one says again."""
-    found: list[Told] = []
+    found: list[tuple[Told, frozenset[str]]] = []
     for one in reversed(facts):
-        if not any(_again(words(one.words), words(later.words)) for later in found):
-            found.append(one)
-    return found[::-1]
+        said = words(one.words)
+        if not any(_again(said, later) for _, later in found):
+            found.append((one, said))
+    return [one for one, _ in reversed(found)]
 
 
 def _again(older: frozenset[str], newer: frozenset[str]) -> bool:
@@ -351,23 +353,24 @@ def _again(older: frozenset[str], newer: frozenset[str]) -> bool:
 
 def _texts(topic: str, facts: Sequence[Told], limit: int) -> list[tuple[str, list[Note]]]:
     """What blocks of `limit` characters say, and of which facts: whatever fits, the likeliest
-    first, in the order in which it was said."""
+    first, in the order in which it was said. What is wanted in one of several projects may not be
+    wanted in the others."""
     found: list[tuple[str, list[Note]]] = []
     chosen: list[Told] = []
+    projects = {one.note.memory.project for one in facts} - {""}
+    names = topic == WISHES and len(projects) > 1
     for one in sorted(facts, key=lambda one: (one.likely, one.when), reverse=True):
         more = sorted([*chosen, one], key=lambda told: told.when)
-        if texts := _packed(topic, more, limit):
+        if texts := _packed(more, limit, names):
             chosen, found = more, texts
     return found
 
 
-def _packed(topic: str, facts: Sequence[Told], limit: int) -> list[tuple[str, list[Note]]]:
-    """All of them in blocks, none where they do not fit. What is wanted in one of several projects
-    may not be wanted in the others."""
+def _packed(facts: Sequence[Told], limit: int, names: bool) -> list[tuple[str, list[Note]]]:
+    """All of them in blocks, none where they do not fit; does each name its project?"""
     found: list[tuple[str, list[Note]]] = []
-    projects = {one.note.memory.project for one in facts} - {""}
     for note, said, _ in facts:
-        where = note.memory.project if topic == WISHES and len(projects) > 1 else ""
+        where = note.memory.project if names else ""
         line = personal.quoted(said, note.memory.created[:10], where)
         if found and len(found[-1][0]) + 1 + len(line) <= limit:
             found[-1] = (f"{found[-1][0]}\n{line}", [*found[-1][1], note])

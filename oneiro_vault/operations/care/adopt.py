@@ -98,7 +98,7 @@ def _adopted(
         return (f"already has the id {row.id}", KNOWN) if asked else None
     data = house.vault.read(row.path)
     if _BLANKS.search(data) and not asked:
-        return "it is a template: every note made from it would have its id", TEMPLATE
+        return "it looks like a template: every note made from it would have its id", TEMPLATE
     if what := house.vault.edits.held(row.path, data):
         return f"it holds what looks like {what}", SECRET
     changes.append(

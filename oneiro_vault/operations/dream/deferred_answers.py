@@ -20,7 +20,14 @@ from oneiro_vault.core.question import (
     form_of,
     names_memories,
 )
-from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, shown
+from oneiro_vault.errors import (
+    Elsewhere,
+    InvalidInput,
+    LockTimeout,
+    NotFound,
+    OneiroError,
+    shown,
+)
 from oneiro_vault.judges import deferred
 from oneiro_vault.operations.dream import choose_judge, run_now
 from oneiro_vault.operations.dream.run_now import LOOPS
@@ -156,7 +163,7 @@ def dream_answers(
         raise next(iter(refused.values()), InvalidInput("there is no answer in it", kept=_WAITS))
     for ident, answer in fitting.items():
         deferred.answer(place, ident, answer)
-    runs = _go_on(house, [one for one in known if one not in fitting], progress)
+    runs = _go_on(house, fitting, [one for one in known if one not in fitting], progress)
     waiting = _waiting(house)
     return {
         "schema": 1,
@@ -168,19 +175,24 @@ def dream_answers(
     }
 
 
-def _go_on(house: House, waiting: Sequence[str], progress: Progress) -> list[answers.Run]:
-    """Run the loops of whose questions none waits any more."""
-    left = run_now.left_open(house.dreams)
-    loops = [name for name in LOOPS if left.get(name) and not set(waiting) & set(left[name])]
+def _go_on(
+    house: House, answered: Iterable[str], waiting: Sequence[str], progress: Progress
+) -> list[answers.Run]:
+    """Run the loops that asked what was answered, and of whose questions none waits any more; where
+    what they decide is to be reviewed, together after the last answer. The next run does it where
+    they cannot run now."""
+    left, review = run_now.left_open(house.dreams), run_now.to_review(house.dreams)
+    asked = [name for name in LOOPS if not set(answered).isdisjoint(left.get(name, ()))]
+    loops = [name for name in asked if set(waiting).isdisjoint(left[name])]
+    if review:
+        loops = [] if waiting else [name for name in LOOPS if left.get(name)]
     if not loops:
         return []
-    return run_now.dream(
-        house,
-        loops,
-        run_now.asked_by(house.dreams),
-        review=run_now.to_review(house.dreams),
-        progress=progress,
-    )["runs"]
+    judge = run_now.asked_by(house.dreams)
+    try:
+        return run_now.run(house, loops, judge, review=review, progress=progress)["runs"]
+    except (LockTimeout, Elsewhere):  # the answers are kept
+        return []
 
 
 def _fitting(

@@ -156,7 +156,7 @@ def dream(
     Raises InvalidInput for an unknown loop or judge, LockTimeout while another run is under way
     for longer than a minute, Elsewhere when it is another machine's.
     """
-    return run(house, loops, judge, dry_run, review, progress)
+    return run(house, loops, judge, dry_run, review, progress, wait=WAIT)
 
 
 def run(
@@ -168,9 +168,10 @@ def run(
     progress: Progress = quiet,
     scheduled: bool = False,
     calls: int | None = None,
+    wait: float = 0.0,
 ) -> answers.Dreamt:
     """As `dream`. `scheduled`: nobody asked for it now. `calls`: questions that all of them
-    together ask at most."""
+    together ask at most. `wait`: seconds for a run that is under way."""
     note = ""
     names = _names(loops)
     asked = choose_judge.judge(house.settings, house.dreams, judge, calls)
@@ -180,7 +181,7 @@ def run(
             runner = Runner(house, asked, answers, None, progress)
             found = _all(runner, names)
         else:
-            with _turn(house.dreams, 0.0 if scheduled else WAIT, progress) as turn:
+            with _turn(house.dreams, wait, progress) as turn:
                 lease = Lease(house.vault, ", ".join(names), turn)
             with lease:
                 lease.remote, note = run_lease.take(house.vault, house.settings, names, scheduled)
@@ -224,8 +225,7 @@ def run(
 def _turn(
     dreams: Dreams, longest: float, progress: Progress
 ) -> Iterator[Callable[[run_lease.Holder], bool]]:
-    """Shall one who wants to run go on waiting? For `longest` seconds, unless told to end: `stop`
-    means who waits, where anybody does."""
+    """Shall one who wants to run go on waiting? For `longest` seconds, unless told to end."""
     ended, end = threading.Event(), time.monotonic() + longest
 
     def waits(held: run_lease.Holder) -> bool:
@@ -234,14 +234,12 @@ def _turn(
         progress(f"waiting for a run that is under way ({held.about})", 0, 0)
         return True
 
-    if longest:
-        dreams.queued.append(ended)
+    dreams.queued.append(ended)
     try:
         yield waits
         (dreams.cancel.set if ended.is_set() else dreams.cancel.clear)()
     finally:
-        if longest:
-            dreams.queued.remove(ended)
+        dreams.queued.remove(ended)
 
 
 def _meet(house: House, lease: Lease) -> None:

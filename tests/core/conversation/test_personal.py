@@ -77,3 +77,11 @@ def test_which_line_stands_for_a_text() -> None:
     assert personal.described_by(PROFILE, last=False) == "2026-05-01: “Ona lives in Riga.”"
     assert personal.described_by(PROFILE, last=True).endswith("at last”")
     assert personal.described_by("", last=True) == ""
+
+
+def test_chatter_without_end_takes_no_time() -> None:
+    """ "good morning" was one word or two: every further one doubled what was tried."""
+    endless = "good morning " * 3_000 + "x"
+    assert not personal.chatter(endless)
+    assert personal.without_chatter(endless)
+    assert personal.chatter("nee, ok danke")

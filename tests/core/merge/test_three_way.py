@@ -633,7 +633,14 @@ def test_a_title_taken_from_the_words_goes_with_those_that_stand() -> None:
         merged = merge(base, ours, theirs).data.decode()
         assert f"title: {before}\n" in merged
         assert merged.index(f"{before}\nPrefers coffee.") < merged.index(f"> {after}")
-    retitled = side("Answers", after, 5)
-    titled = side("Wishes", before, 1)
-    kept = merge(titled, side("Wishes", f"{before}\nPrefers coffee.", 1), retitled).data.decode()
-    assert "title: Answers\n" in kept
+    two = f"{before}\n\nCoffee is black."
+    elsewhere = side(before, two.replace("black", "white"), 1)
+    both = side(after, f"{after}\n\nCoffee is cold.", 5)
+    for ours, theirs in ((elsewhere, both), (both, elsewhere)):
+        whole = merge(side(before, two, 1), ours, theirs).data
+        assert f"title: {after}\n" in whole.decode()
+        assert merge(both, whole, both).data == whole
+    retitled = side("How Mara wants replies", after, 5)
+    named = side("Mara", before, 1)
+    kept = merge(named, side("Mara", f"{before}\nPrefers coffee.", 1), retitled).data.decode()
+    assert "title: How Mara wants replies\n" in kept

@@ -77,7 +77,7 @@ def test_a_person_s_run_waits_for_one_that_is_under_way(app: App) -> None:
     assert [run["loop"] for run in done["runs"]] == ["decay"]
 
 
-def test_who_stops_waiting_does_not_stop_the_run(app: App) -> None:
+def test_a_stop_ends_the_run_and_those_that_wait_for_it(app: App) -> None:
     def progress(stage: str, _done: int, _total: int) -> None:
         if "waiting" in stage:
             app.call("dream_stop", {})
@@ -86,7 +86,7 @@ def test_who_stops_waiting_does_not_stop_the_run(app: App) -> None:
         with pytest.raises(LockTimeout, match="a night"):
             app.call("dream", {"loops": ["decay"]}, progress)
         assert held.held()
-        assert not app.house.dreams.cancel.is_set()
+        assert app.house.dreams.cancel.is_set()
         assert not app.house.dreams.queued
 
 

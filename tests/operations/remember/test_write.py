@@ -284,6 +284,9 @@ def test_what_a_model_would_leave_little_of_waits_beside_a_person_s_own_file(
     said = call("reframe", id=row["id"], text=more, actor="model")
     assert said["proposal"] is None
     assert call("reframe", id=said["id"], text="Gone.")["proposal"] is None
+    (root / "numbers.md").write_text("0176 1234567\n2024-03-04 4711\n")
+    (row,) = call("recall", query="4711")["results"][:1]
+    assert call("reframe", id=row["id"], text="Gone.", actor="model")["proposal"] is not None
 
 
 @pytest.mark.parametrize("base", ["junk", "0" * 64, "", "-x", "HEAD~99"])
