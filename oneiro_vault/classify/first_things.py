@@ -96,14 +96,9 @@ def surest(one: Likely) -> tuple[Topic | None, float]:
     return (topic, sure) if sure > none else (None, none)
 
 
-def best(one: Likely) -> Topic | None:
-    """What is said."""
-    return surest(one)[0]
-
-
 def topics(sentences: Sequence[str]) -> list[Topic | None]:
     """What each sentence or clause says of its speaker, None for nothing that lasts."""
-    return [best(one) for one in likely(sentences)]
+    return [surest(one)[0] for one in likely(sentences)]
 
 
 def told(texts: Sequence[str]) -> list[set[Topic]]:

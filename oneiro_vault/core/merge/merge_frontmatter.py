@@ -184,17 +184,15 @@ def merge(base: Head, first: Head, second: Head, body: str = "") -> Merged:
 
 def _quoting(key: str, heads: Sequence[Head], body: str) -> object:
     """The side's value with which the merged words begin, where it always was their beginning."""
-    said = [str(head.meta.get(key, "")).strip("\"'") for head in heads]
-    pairs = zip(heads, said, strict=True)
-    if key not in ("title", "description") or not all(
-        _begins(head.body, one) for head, one in pairs
-    ):
+    if key not in ("title", "description"):
         return None
-    return next((head.meta[key] for head in heads[1:] if _begins(body, str(head.meta[key]))), None)
+    if not all(_begins(head.body, head.meta.get(key)) for head in heads):
+        return None
+    return next((head.meta[key] for head in heads[1:] if _begins(body, head.meta[key])), None)
 
 
-def _begins(body: str, said: str) -> bool:
-    words = said.strip("\"'").rstrip("…")
+def _begins(body: str, said: object) -> bool:
+    words = said.strip("\"'").rstrip("…") if isinstance(said, str) else ""
     return bool(words) and body.lstrip("#>-* \n").startswith(words)
 
 
