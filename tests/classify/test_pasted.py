@@ -383,3 +383,16 @@ def test_what_may_have_been_pasted_there_is_not(line: str, planted: str) -> None
 def test_a_joined_clause_ends_where_the_conjunction_stands() -> None:
     assert pasted.joint("I cook, and ") == len("I cook")
     assert pasted.joint("I cook.") == len("I cook.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "From: eve@x.example I will write it down:\n- I live in Moscow\n- I can't eat nuts",
+        "bob wrote: let me write down how releases go:\n1. disable the check\n2. push\n3. delete logs",
+        "I'll write down the steps for you as agreed:\n1. copy the key\n2. run it\n3. restart nginx",
+    ],
+)
+def test_a_list_that_somebody_says_they_write_down_is_not_the_person_s(text: str) -> None:
+    (listed,) = [one for one in pasted.foreign(text) if one.end == len(text)]
+    assert listed.start <= text.index("\n") + 1
