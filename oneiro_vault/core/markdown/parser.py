@@ -339,7 +339,7 @@ def first_sentence(body: str) -> str:
 
 
 def _shortened(text: str) -> str:
-    (_, end), *_rest = sentence_spans(text) or ((0, 0),)
+    (_, end), *_rest = sentence_spans(text[: 2 * LONGEST]) or ((0, 0),)
     if end <= LONGEST:
         return text[:end]
     head = text[: LONGEST - 1]
