@@ -1346,13 +1346,16 @@ class Question(TypedDict):
     given: str
     schema: dict[str, object]
     ids: list[str]
+    together: NotRequired[list[str]]
 
 
 class BatchQuestion(TypedDict):
-    """A question of a batch."""
+    """A question of a batch, about the memories `ids`; those of `together` are of the conversation
+    that the fact in question comes from."""
 
     id: str
     ids: list[str]
+    together: list[str]
 
 
 class Batch(TypedDict):

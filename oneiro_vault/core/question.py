@@ -28,7 +28,8 @@ SHORT: Final = 200
 ROLE: Final = "this is"
 """Name of the fact that says what a memory is in a question."""
 TOGETHER: Final = ("said", "in the same conversation as the fact")
-"""Stands beside a memory of the conversation that a fact comes from."""
+"""Stands beside a memory of the conversation that a fact comes from: it is of the question, so no
+part of what `Shown.brief` says of the memory."""
 DEEP: Final = "it is nested too deeply"
 STOPPED: Final = "the run was stopped"
 
@@ -79,7 +80,8 @@ class Shown:
         """Not yet quoted: `id day trust (facts): text`, without what the text says anyway and the
         trust of a person's own words, with the title of a long one or one that has a role. Further
         lines are set in, so that what begins a line is never a note's own."""
-        plain, day, facts = " ".join(self.text.split()), self.created[:10], dict(self.notes)
+        plain, day = " ".join(self.text.split()), self.created[:10]
+        facts = dict(note for note in self.notes if note != TOGETHER)
         said = " ".join(self.title.partition(": ")[2].split() or self.title.split()).rstrip("…. ")
         if ROLE in facts or (len(plain) > SHORT and said not in plain):
             facts["title"] = self.title

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
 from oneiro_vault import answers
-from oneiro_vault.core.question import Question, Raw
+from oneiro_vault.core.question import TOGETHER, Question, Raw
 from oneiro_vault.judges.base import (
     ANSWER_TOKENS,
     LONGEST,
@@ -65,6 +65,7 @@ class DeferredJudge:
             "given": question.given,
             "schema": question.schema,
             "ids": list(question.ids),
+            "together": [one.id for one in question.shown if TOGETHER in one.notes],
         }
         _write(self._folder / f"{question.id}.json", entry)
 

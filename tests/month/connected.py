@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from oneiro_vault.app import App
-from oneiro_vault.core.question import Answer, Question, Shown
+from oneiro_vault.core.question import TOGETHER, Answer, Question, Shown
 from tests.mcp.speaking import Heard, connected, run, server_over
 
 Script = Callable[[Question], Mapping[str, Any]]
 NOTHING: Final = "No question waits."
 _KIND: Final = re.compile(r"of the kind ([\w.]+)\.$", re.MULTILINE)
-_QUESTION: Final = re.compile(r"^Question (\w+):((?: \w+)*)$", re.MULTILINE)
+_QUESTION: Final = re.compile(
+    r"^Question (\w+):((?: \w+)*)(?: \(in the same conversation:((?: \w+)+)\))?$", re.MULTILINE
+)
 _QUOTED: Final = re.compile(r"^<memory>\n(.*?)\n</memory>$", re.MULTILINE | re.DOTALL)
 _HEAD: Final = re.compile(
     r"(\w+)(?: (\d{4}-\d\d-\d\d))?(?: (\w+))?(?: \((.*?)\))?: (.*)", re.DOTALL
@@ -44,20 +46,23 @@ class Read:
             self.memories |= {
                 line.split(" ", 1)[0].rstrip(":"): line for line in re.split(r"\n(?! )", quoted)
             }
-        for ident, ids in _QUESTION.findall(text):
+        for ident, ids, together in _QUESTION.findall(text):
             given = self.memories.get(ident, "").partition(": ")[2]
-            shown = tuple(_shown(self.memories[one]) for one in ids.split())
+            shown = tuple(
+                _shown(self.memories[one], one in together.split()) for one in ids.split()
+            )
             yield ident, Question(kind, self.instructions[kind], Answer, shown, given)
 
 
-def _shown(line: str) -> Shown:
+def _shown(line: str, together: bool) -> Shown:
     found = _HEAD.fullmatch(line)
     assert found is not None, line
     ident, day, trust, told, text = found.groups()
     facts = dict(fact.partition(": ")[::2] for fact in (told or "").split("; ") if fact)
     title = facts.pop("title", "")
     words = text.replace("\n ", "\n")
-    return Shown(ident, title, words, day or "", trust or "", notes=tuple(facts.items()))
+    notes = (*facts.items(), *([TOGETHER] if together else []))
+    return Shown(ident, title, words, day or "", trust or "", notes=notes)
 
 
 @dataclass

@@ -387,6 +387,9 @@ _UNSAID: Final = frozenset(
 """Keys of a schema that a model does not read."""
 
 
+KNOWN: Final = "What the last questions quoted is not quoted again; `dream_next` shows all of it."
+
+
 @dataclass
 class Dreaming:
     """Tools for a model that judges what the loops ask, over one desk."""
@@ -427,10 +430,19 @@ def _batch(found: answers.NextQuestion | answers.AnswersTaken) -> str:
         if batch["again"]
         else batch["instruction"]
     )
-    asked = "\n".join(f"Question {one['id']}: {' '.join(one['ids'])}" for one in batch["questions"])
-    parts = [head, first, PREFACE, batch["quoted"], asked]
+    quoted = [PREFACE, batch["quoted"]] if batch["quoted"] else []
+    if "taken" in found:
+        quoted.append(KNOWN)
+    parts = [head, first, *quoted, "\n".join(map(_asked, batch["questions"]))]
     form = json.dumps(_bare(batch["answer"]), ensure_ascii=False, separators=(",", ":"))
     return "\n\n".join(parts if batch["again"] else [*parts, f"Schema of each answer: {form}"])
+
+
+def _asked(one: answers.BatchQuestion) -> str:
+    together = (
+        f" (in the same conversation: {' '.join(one['together'])})" if one["together"] else ""
+    )
+    return f"Question {one['id']}: {' '.join(one['ids'])}{together}"
 
 
 def _bare(schema: Any) -> Any:

@@ -70,26 +70,24 @@ def batch(
     """The first question with others of its kind, or one like those just `answered` with others
     like that: instruction and form once, every memory once.
 
-    `quoted` are all memories, and texts that are no memories yet under the name of their question.
-    Ids go by as much of them as tells them apart. `again`: one of the `answered` had the same
-    instruction and form.
+    `quoted` are all memories but those that the `answered` showed, and texts that are no memories
+    yet under the name of their question; "" without any. Ids go by as much of them as tells them
+    apart. `again`: one of the `answered` had the same instruction and form.
     """
     if not waiting:
         return None
     first = next(
         (one for one in waiting if any(_alike(one, other) for other in answered)), waiting[0]
     )
-    short = _short(waiting)
+    short = _short([*waiting, *answered])
+    known = {ident: text for one in answered for ident, text in _quoted(one)}
     memories: dict[str, str] = {}
     questions: list[answers.BatchQuestion] = []
     given_of: dict[str, str] = {}
     for entry in waiting:
         if len(questions) == MOST or not _alike(entry, first):
             continue
-        quoted, given = (
-            dict(zip(entry["ids"], entry["memories"], strict=True)),
-            " ".join(str(entry["given"]).split()),
-        )
+        quoted, given = dict(_quoted(entry)), " ".join(str(entry["given"]).split())
         if any(memories.get(ident, text) != text for ident, text in quoted.items()):
             continue  # another part of the same memory: it has a batch of its own
         size = (
@@ -101,18 +99,29 @@ def batch(
             continue
         memories |= quoted
         ident = short[entry["id"]]
-        questions.append({"id": ident, "ids": [short[name] for name in entry["ids"]]})
+        ids, together = (
+            [short[name] for name in names] for names in (entry["ids"], entry.get("together", ()))
+        )
+        questions.append({"id": ident, "ids": ids, "together": together})
         given_of[ident] = given
-    lines = [f"{short[ident]}{text.removeprefix(ident)}" for ident, text in memories.items()]
+    lines = [
+        f"{short[ident]}{text.removeprefix(ident)}"
+        for ident, text in memories.items()
+        if known.get(ident) != text or len(short[ident]) > SHORTEST  # may have had another name
+    ]
     lines += [f"{ident}: {given}" for ident, given in given_of.items() if given]
     return {
         "kind": first["kind"],
         "instruction": first["instruction"],
         "answer": first["schema"],
         "again": any(_alike(one, first) for one in answered),
-        "quoted": f"<memory>\n{escape(chr(10).join(lines))}\n</memory>",
+        "quoted": f"<memory>\n{escape(chr(10).join(lines))}\n</memory>" if lines else "",
         "questions": questions,
     }
+
+
+def _quoted(entry: answers.Question) -> Iterable[tuple[str, str]]:
+    return zip(entry["ids"], entry["memories"], strict=True)
 
 
 def _alike(one: answers.Question, other: answers.Question) -> bool:

@@ -100,6 +100,10 @@ def test_a_batch_is_of_one_kind_has_every_memory_once_and_fits_into_an_answer() 
     following = deferred_answers.batch(waiting[2:3], waiting[:1])
     assert following is not None
     assert following["again"], "its instruction and form are known"
+    assert following["quoted"] == "<memory>\nm3: three\nc: a fact\n</memory>", "m0 is known, too"
+    said = deferred_answers.batch([{**entry("g", shared), "together": ["m0"]}], waiting[:1])
+    assert said is not None
+    assert (said["quoted"], said["questions"][0]["together"]) == ("", ["m0"])
     other: answers.Question = {**entry("f", shared), "instruction": "Other?"}
     after = deferred_answers.batch([other, waiting[2]], waiting[:1])
     assert after is not None
