@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -264,10 +265,10 @@ def _publisher(house: House) -> Callable[[Refreshed], None]:
     def after(done: Refreshed) -> None:
         changed = {*done.added, *done.modified}
         touched = {*changed, *done.removed, *done.unreadable}
-        rows = [row for row in map(house.index.by_path, changed) if row is not None]
+        row_of = cache(house.index.by_path)  # at the first one, of every note, nobody asks
         for one in orient.PUBLISHED:
             new = one not in known or not touched.isdisjoint(known[one])
-            if new or any(map(one.concerns, rows)):
+            if new or any((row := row_of(path)) and one.concerns(row) for path in changed):
                 # nothing new to find: hooks read the notes themselves then
                 with suppress(OSError, OneiroError):
                     known[one] = one.publish(house)

@@ -300,7 +300,7 @@ _SKIPPED: Final = re.compile(
     r"[ \t]*(?:#{1,6}(?:[ \t]|$)|(?:[-*_=][ \t]*){3,}$|!\[|<!--|\|)|[ \t]*[=-]+[ \t]*$"
 )
 _SENTENCE: Final = re.compile(r"[.!?…]+[\"')\]]*(?=\s)|[。！？]+")
-_DOUBTFUL: Final = re.compile(r"(?:\d|\b\w{1,6})\.+[\"')\]]*\Z")
+_DOUBTFUL: Final = re.compile(r"(?:\d|\b\w{1,4})\.+[\"')\]]*\Z")
 """An ordinal or an abbreviation may stand before it: then the library is asked, which takes long
 where thousands of notes are read."""
 _TAG: Final = re.compile(r"#((?:[\w/-]|[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d])+)")
@@ -344,7 +344,8 @@ def first_sentence(body: str) -> str:
 
 def _shortened(text: str) -> str:
     mark = _SENTENCE.search(text, 0, LONGEST + 1)
-    if mark and _DOUBTFUL.search(text[max(0, mark.start() - 8) : mark.end()]):
+    doubtful = mark and mark.end() < len(text)
+    if mark and doubtful and _DOUBTFUL.search(text[max(0, mark.start() - 8) : mark.end()]):
         end = (sentence_spans(text[: 2 * LONGEST]) or ((0, 0),))[0][1]
     else:
         end = mark.end() if mark else len(text)
