@@ -350,6 +350,12 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
+def by_name(ident: str, paths: Iterable[str]) -> list[str]:
+    """Files with one id: first the one whose name ends with it, which a copy's ("… 1.md") does
+    not."""
+    return sorted(paths, key=lambda path: (not path.endswith(f"{ident}.md"), path))
+
+
 def ids_in(text: str) -> list[str]:
     """Each word of `text` that can be a whole id, once: one in a hundred ids has no digit, and a
     word of twelve letters ("advancements") looks like one, so ask whether it names a note."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from functools import cache
 from typing import Final
 
 from oneiro_vault.api import Progress
-from oneiro_vault.core.memory import Memory
+from oneiro_vault.core.memory import Memory, by_name
 from oneiro_vault.core.tree_diff import Past, Refused, Screen, Source, Stat, below, blob_id
 from oneiro_vault.errors import InvalidInput, UnreadableNote
 from oneiro_vault.index.base import Refreshed
@@ -98,6 +99,7 @@ class Refresher:
             gone = [path for path in gone if path not in moved]
             braked = self._braking(gone, total, everything=wanted is None or force, force=force)
             self._remove(moved if braked else moved + gone)
+            self._part_copies()
             if chunk_rows.waiting(self.db) <= _AT_ONCE:
                 chunk_rows.settle(lambda: nullcontext(self.db))
         if wanted is None and not database.meta(self.db, "complete"):
@@ -357,6 +359,45 @@ class Refresher:
                     )
             with database.transaction(self.db):
                 self._store(self._completed(dated, data)[0], held)
+                self._advance()
+
+    def _part_copies(self) -> None:
+        """Of several files with one id the one whose name tells it is the memory, else the first;
+        the others are notes without an id, for as long as it is there."""
+        touched = json.dumps([*self._done["added"], *self._done["modified"]])
+        shared = """
+            SELECT new.handle FROM notes new WHERE path IN (SELECT value FROM json_each(:touched))
+            AND new.id != '' AND (new.handle IN (SELECT id FROM copies) OR EXISTS
+                (SELECT 1 FROM notes old WHERE old.handle = new.handle AND old.key != new.key))
+            UNION SELECT copies.id FROM copies JOIN notes ON key = note WHERE path IN
+                (SELECT value FROM json_each(:touched))
+            UNION SELECT id FROM copies WHERE id NOT IN (SELECT handle FROM notes)"""
+        files = """SELECT id, path, 0 FROM notes WHERE id != '' AND handle IN
+                   (SELECT value FROM json_each(:ids))
+                   UNION ALL SELECT copies.id, path, 1 FROM copies JOIN notes ON key = note
+                   WHERE copies.id IN (SELECT value FROM json_each(:ids))"""
+        idents = [ident for (ident,) in self.db.execute(shared, {"touched": touched})]
+        by_id: dict[str, dict[str, bool]] = defaultdict(dict)
+        for ident, path, copied in self.db.execute(files, {"ids": json.dumps(idents)}):
+            by_id[ident][path] = bool(copied)
+        for ident, found in by_id.items():
+            own, *others = by_name(ident, found)
+            self._read_again([own] if found[own] else [])
+            self._read_again([path for path in others if not found[path]], ident)
+
+    def _read_again(self, paths: Collection[str], of: str = "") -> None:
+        """`of`: whose copies they are."""
+        born = self._births(paths)
+        for path in paths:
+            data = self._bytes(self._known[path]) if path in self._known else None
+            if not isinstance(data, bytes):
+                continue
+            with suppress(UnreadableNote), database.transaction(self.db):
+                read = self.screening.read
+                held = self._held([path])
+                self._store([read(path, data, self._limit, born=born, copied=bool(of))], held)
+                if of:
+                    self.db.execute("INSERT INTO copies VALUES (?, ?)", (held[path][0], of))
                 self._advance()
 
     def _held(self, paths: Iterable[str]) -> dict[str, tuple[int, str]]:

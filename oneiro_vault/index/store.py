@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 import secrets
+import shlex
 import sqlite3
 import sys
 import threading
@@ -343,6 +344,20 @@ class Index(Answers):
             found.append(Problem("index-vectors", str(self._semantic.problem), level="warning"))
         return found
 
+    def copies(self) -> list[Problem]:
+        """Files that have another note's id."""
+        query = """SELECT copy.path, copies.id, own.path FROM copies JOIN notes copy
+                   ON copy.key = note JOIN notes own ON own.handle = copies.id ORDER BY copy.path"""
+        return [
+            Problem(
+                "duplicate-id",
+                f"{path} has the id {ident} of {own}; it is found as a note without an id",
+                path,
+                hint=f"`oneiro adopt {shlex.quote(path)}` gives it an id of its own.",
+            )
+            for path, ident, own in self._database.read(query)
+        ]
+
     def _problems(self, tree: Mapping[str, str] | None) -> list[Problem]:
         read = self._database.read
         listed = dict(read("SELECT path, reason FROM unreadable ORDER BY path"))
@@ -366,14 +381,7 @@ class Index(Answers):
             )
             hint = "`oneiro check` says how to mend them."
             found.append(Problem("broken", text, level="warning", hint=hint))
-        ids: dict[str, list[str]] = {}
-        for name, path in read("SELECT id, path FROM notes WHERE id != '' ORDER BY id, path"):
-            ids.setdefault(name, []).append(path)
-        shared = {name: ", ".join(paths) for name, paths in ids.items() if len(paths) > 1}
-        found += [
-            Problem("duplicate-id", f"the id {name} is in several notes: {paths}")
-            for name, paths in shared.items()
-        ]
+        found += self.copies()
         if tree is None:
             return found
         return found + _differences(dict(read("SELECT path, blob FROM notes")), tree, listed)

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Final
 
 from oneiro_vault.api import Progress
-from oneiro_vault.core.memory import circles_broken, epoch
+from oneiro_vault.core.memory import by_name, circles_broken, epoch
 from oneiro_vault.errors import Brake, LockTimeout, StaleMemory, few, shown
 from oneiro_vault.sync import remote_lease
 from oneiro_vault.sync.plan import Action, Contents, Differences, Plan, Which, apart, make
@@ -494,7 +494,7 @@ def _join(
         if is_note(path) and (ident := contents.ident(entry.blob)):
             files[ident].append(path)
     for ident, paths in files.items():
-        stands, *others = sorted(paths, key=lambda path: (ident not in path, path))
+        stands, *others = by_name(ident, paths)
         for other in (other for other in others if met(stands, other)):
             blob, clashes = contents.merge(
                 stands, "", changes.get(stands) or listing[stands].blob, listing[other].blob

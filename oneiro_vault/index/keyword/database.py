@@ -34,7 +34,7 @@ full."""
 
 _T = TypeVar("_T")
 log = logging.getLogger(__name__)
-VERSION: Final = 13
+VERSION: Final = 14
 """Raised with every change of the tables or of what is put into them: an index of another version
 is rebuilt."""
 
@@ -72,6 +72,7 @@ CREATE TABLE sessions (key INTEGER PRIMARY KEY, session TEXT UNIQUE, seal INTEGE
 CREATE TABLE places (note INTEGER PRIMARY KEY, before INTEGER);
 CREATE TABLE touched (session TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE unshaped (note INTEGER PRIMARY KEY);
+CREATE TABLE copies (note INTEGER PRIMARY KEY, id TEXT);
 CREATE TABLE seals (note INTEGER PRIMARY KEY, seal INTEGER);
 CREATE TABLE stats (path TEXT PRIMARY KEY, size INTEGER, mtime INTEGER, ctime INTEGER, inode
 INTEGER) WITHOUT ROWID;
@@ -88,7 +89,7 @@ CREATE VIRTUAL TABLE whole USING fts5(body, {_TOKENS});
 
 _NEEDED: Final = (
     "own", "context", "whole", "passage", "notes", "chunks", "names", "edges", "places", "stored",
-    "touched", "unshaped", "seals", "stats",
+    "touched", "unshaped", "seals", "stats", "copies",
 )  # fmt: skip
 
 

@@ -103,10 +103,11 @@ def read(
     former: Memory | None = None,
     born: Born | None = None,
     unmerged: bool = False,
+    copied: bool = False,
 ) -> Note:
     """Take the first `limit` bytes of a note apart. `former`, `unmerged`: as in
-    `core.frontmatter.salvage`; `born` is asked for its date if it names none. Raises
-    UnreadableNote."""
+    `core.frontmatter.salvage`; `born` is asked for its date if it names none; `copied`: its id is
+    another note's. Raises UnreadableNote."""
     head = data if len(data) <= limit else _head(data, limit)
     try:
         found = parse(path, head)
@@ -114,7 +115,7 @@ def read(
         found = salvage(path, head, former, unmerged=unmerged)
     if born and not found.created:
         found = replace(found, created=born(path))
-    found = _clean(found)
+    found = _clean(replace(found, id="") if copied else found)
     problems = found.problems if head is data else (*found.problems, "truncated")
     values = {name: getattr(found, name) for name in _FROM_MEMORY}
     values |= {
@@ -200,6 +201,11 @@ def broken_seals(db: sqlite3.Connection) -> int:
     return wrong
 
 
+_OF_A_NOTE: Final = (
+    "bodies", "chunks", "passages", "names", "edges", "unshaped", "seals", "places", "copies",
+)  # fmt: skip
+
+
 def clear(db: sqlite3.Connection, keys: Collection[int]) -> None:
     """Take everything out that was stored for these keys."""
     listed = json.dumps(list(keys))
@@ -216,7 +222,7 @@ def clear(db: sqlite3.Connection, keys: Collection[int]) -> None:
     database.drop(db, "context", keys)
     query = "SELECT key FROM passages WHERE note IN (SELECT value FROM json_each(?))"
     database.drop(db, "passage", [key for (key,) in db.execute(query, (listed,)).fetchall()])
-    for table in ("bodies", "chunks", "passages", "names", "edges", "unshaped", "seals", "places"):
+    for table in _OF_A_NOTE:
         db.execute(f"DELETE FROM {table} WHERE note IN (SELECT value FROM json_each(?))", (listed,))
     db.execute("DELETE FROM notes WHERE key IN (SELECT value FROM json_each(?))", (listed,))
 
@@ -405,9 +411,10 @@ class Screening:
         if self._screen is None:
             return []
         marks = [json.dumps(list(found)) for found in self._screen.marks()]
-        query = f"""SELECT path, id, blob, coalesce(name, '') FROM notes LEFT JOIN names ON note =
-            key AND role = '{WORDS}'
-                    WHERE id IN (SELECT value FROM json_each(?)) OR blob IN (SELECT value FROM
+        query = f"""SELECT path, coalesce(copies.id, notes.id) AS known, blob, coalesce(name, '')
+                    FROM notes LEFT JOIN names ON names.note = key AND role = '{WORDS}'
+                    LEFT JOIN copies ON copies.note = key
+                    WHERE known IN (SELECT value FROM json_each(?)) OR blob IN (SELECT value FROM
                     json_each(?))
                     OR name IN (SELECT value FROM json_each(?))"""
         return sorted(
@@ -423,14 +430,14 @@ class Screening:
         database.set_meta(self._db, _MARK, self._stamp)
 
     def read(
-        self, path: str, data: bytes, limit: int, **known: Any
+        self, path: str, data: bytes, limit: int, *, copied: bool = False, **known: Any
     ) -> Note:  # what else `read` takes
         """`read` of a note that may enter. Raises UnreadableNote, also for one that may
         not."""
         note = read(path, data, limit, **known)
         if why := self.why(note):
             raise UnreadableNote(why)
-        return note
+        return read(path, data, limit, copied=True, **known) if copied else note
 
     def why(self, note: Note) -> str:
         """Why a note may not enter, "" when it may."""

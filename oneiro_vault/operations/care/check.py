@@ -47,7 +47,10 @@ def check(house: House, progress: Progress = quiet) -> answers.Checked:
         *_unreadable(house),
         *paragraph(house),
         *_shapes(house, rows),
-        *_twins(rows),
+        *(
+            problem(one.path, one.code, one.level, one.message, one.hint)
+            for one in house.index.copies()
+        ),
         *_own_types(rows),
         *_own_relations(house),
         *_nowhere(house, rows),
@@ -102,23 +105,6 @@ def _values(house: House, row: Row) -> Mapping[str, object]:
         return house.indexing.load(row)[1].extra
     except OneiroError:
         return {}
-
-
-def _twins(rows: Sequence[Row]) -> Iterator[answers.Problem]:
-    by_id: dict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        by_id[row.handle].append(row.path)
-    for ident, paths in by_id.items():
-        for path in paths if len(paths) > 1 else ():
-            others = [other for other in paths if other != path]
-            which = few(others)
-            hint = (
-                "Keep it in one of them: take the `id` line out of the others, and `oneiro adopt "
-                "PATH` gives each an id of its own."
-            )
-            yield problem(
-                path, "duplicate-id", "error", f"its id {ident} is also that of {which}", hint
-            )
 
 
 def _nowhere(house: House, rows: Sequence[Row]) -> Iterator[answers.Problem]:

@@ -12,7 +12,7 @@ import pytest
 
 from oneiro_vault.app import App
 from oneiro_vault.core import memory
-from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, OneiroError, UnsafePath
+from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, UnsafePath
 from tests.operations.conftest import Call, hits, stored
 
 
@@ -402,13 +402,23 @@ def test_bad_ids(call: Call, op: str, ident: str, error: type[OneiroError]) -> N
         call(op, id=ident, **({"text": "x"} if op == "reframe" else {}))
 
 
-def test_an_ambiguous_id_names_its_notes(root: Path, call: Call) -> None:
-    ident = stored(call, "One of two.")
+def test_a_copy_is_a_note_of_its_own_and_adopt_gives_it_an_id(root: Path, call: Call) -> None:
+    ident = stored(call, "The boat is moored in Stromness.")
     path = root / call("show", id=ident)["path"]
-    (root / "copy.md").write_bytes(path.read_bytes())
-    with pytest.raises(AmbiguousId, match=r"copy\.md"):
-        call("show", id=ident)
-    assert {p["code"] for p in call("check")["problems"]} == {"duplicate-id"}
+    copy = path.with_name(f"{path.stem} 1.md")
+    copy.write_bytes(path.read_bytes().replace(b"boat is moored in Str", b"kayak is stored in Str"))
+    call("reindex")
+    place = str(copy.relative_to(root))
+    found = {
+        row["path"]: row["id"] for row in call("recall", query="boat kayak Stromness")["results"]
+    }
+    assert found[str(path.relative_to(root))] == ident != found[place]
+    assert (root / call("show", id=ident)["path"]) == path, "the name that tells the id"
+    (wrong,) = call("check")["problems"]
+    assert (wrong["code"], wrong["path"]) == ("duplicate-id", place)
+    (adopted,) = call("adopt", paths=[place])["adopted"]
+    assert (call("check")["problems"], call("show", id=adopted["id"])["path"]) == ([], place)
+    assert b"kayak" in copy.read_bytes()
 
 
 def test_a_path_is_answered_with_its_id(call: Call) -> None:
