@@ -419,8 +419,7 @@ def distil(question: Question) -> Mapping[str, Any] | None:
     text = note.text.strip()
     return {
         "reason": "its own words", "action": "create", "target": None, "sources": [], "text": text,
-        "title": orientation_gate.title(note.title, text), "unregenerable": True,
-        "describes_not_prescribes": True,
+        "title": orientation_gate.title(note.title, text),
     }  # fmt: skip
 
 

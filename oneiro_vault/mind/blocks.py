@@ -18,6 +18,7 @@ from oneiro_vault.core.question import Answer, Question, Verdict
 from oneiro_vault.core.text import claims
 from oneiro_vault.core.text.query import analyse
 from oneiro_vault.mind.base import NOW, New, Note, Set, Snapshot
+from oneiro_vault.mind.support import unfounded
 
 DAY: Final = 86_400.0
 MACHINES: Final = frozenset(("dream", "model"))
@@ -143,17 +144,19 @@ def alike(mine: frozenset[str], theirs: frozenset[str]) -> bool:
     return bool(mine and theirs) and len(mine & theirs) >= SAME * min(len(mine), len(theirs))
 
 
-POLICY: Final = 1
+POLICY: Final = 2
 TIMES: Final = 2
-SHORTEN: Final = (
-    f"{DESCRIBE}\n\nThe text below is to become one block and is too long. Say the same in at "
-    f"most {{limit}} characters: leave out what "
-    "matters least, add nothing."
+REWORD: Final = (
+    f"{DESCRIBE}\n\nThe text below is to become one block, and may not stand as it is: {{why}}. "
+    "Say the same so that it may. A rule or a wish is told as what somebody has, wants or does "
+    '("Ana\'s figures use one palette", "Ana wants short answers"), what rests on nothing is left '
+    "out, and so is what matters least where it is too long. Add nothing. At most {limit} "
+    "characters."
 )
 
 
-class Shorter(Answer):
-    """The same in fewer words."""
+class Reworded(Answer):
+    """The same in words that may stand there."""
 
     text: str = Field(max_length=8_000)
 
@@ -171,26 +174,37 @@ class Draft:
     judge: str = ""
 
 
+def objection(draft: Draft, snapshot: Snapshot) -> str:
+    """Why its words may not become a block, "" when they may."""
+    target = (draft.target,) if draft.target else ()
+    return refused(draft.title, draft.text, snapshot) or unfounded(
+        draft.title, draft.text, (*target, *draft.sources)
+    )
+
+
 def fitted(
     snapshot: Snapshot, drafts: Sequence[Draft]
 ) -> Generator[list[Question], Mapping[str, Verdict], list[Draft]]:
-    """The drafts, long ones shortened as far as the judge can, and without the sentences that may
-    not stand there, where others are left that say more than is known."""
+    """The drafts, with other words where theirs may not stand, as far as the judge can, else
+    without the sentences that may not, where others are left that say more than is known. Those of
+    which somebody is still to say it come with the next run."""
     limit: int = snapshot.settings["distil.characters"]
     found = list(drafts)
     for _ in range(TIMES):
-        long = [at for at, draft in enumerate(found) if len(draft.text.strip()) > limit]
-        if not long:
+        again: dict[int, Question] = {}
+        for at, draft in enumerate(found):
+            if draft.text and (why := objection(draft, snapshot)):
+                again[at] = _reword(draft.text, why, limit)
+        if not again:
             break
-        verdicts = yield [_shorter(found[at].text, limit) for at in long]
-        for at in long:
-            verdict = verdicts[_shorter(found[at].text, limit).id]
-            if isinstance(verdict.answer, Shorter) and verdict.answer.text.strip():
-                found[at] = replace(
-                    found[at],
-                    text=verdict.answer.text,
-                    questions=(*found[at].questions, verdict.question),
-                )
+        verdicts = yield list({one.id: one for one in again.values()}.values())
+        waiting = {at for at, one in again.items() if verdicts[one.id].waits}
+        for at, one in again.items():
+            verdict = verdicts[one.id]
+            if isinstance(verdict.answer, Reworded) and verdict.answer.text.strip():
+                asked = (*found[at].questions, one.id)
+                found[at] = replace(found[at], text=verdict.answer.text, questions=asked)
+        found = [draft for at, draft in enumerate(found) if at not in waiting]
     return [_pared(draft, limit) for draft in found]
 
 
@@ -204,12 +218,12 @@ def _pared(draft: Draft, limit: int) -> Draft:
     return replace(draft, text=text, reason=f"{draft.reason}; without a part, because {why}")
 
 
-def _shorter(text: str, limit: int) -> Question:
+def _reword(text: str, why: str, limit: int) -> Question:
     return Question(
-        "distil.compress",
-        SHORTEN.format(limit=limit),
-        Shorter,
+        "distil.reword",
+        REWORD.format(why=why, limit=limit),
+        Reworded,
         given=text,
         policy=POLICY,
-        stage="distil.compress",
+        stage="distil.reword",
     )

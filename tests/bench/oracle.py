@@ -34,7 +34,6 @@ _OPENING: Final = 60
 """Characters of an instruction by which a question is known."""
 _SIDES: Final[dict[str, Any]] = {
     "sources": [], "target": None, "title": "", "text": "",
-    "unregenerable": True, "describes_not_prescribes": True,
 }  # fmt: skip
 
 

@@ -83,12 +83,11 @@ def _judged(asked: str) -> tuple[str, dict[str, Any]]:
         return "grade", {
             "orientation_grade": any(_FACTS[one] in words for one in (WHO, WISH, PERSON))
         }
-    if '"unregenerable"' in schema:
+    if '"target"' in schema:
         _, text = shown[0]
         fact = next((one for one in _FACTS.values() if one in text), "")
         sides: dict[str, Any] = {"target": None, "sources": [], "title": fact[:40], "text": fact}
-        ways = {"unregenerable": True, "describes_not_prescribes": True}
-        return "distil", sides | ways | {"action": "create" if fact else "skip"}
+        return "distil", sides | {"action": "create" if fact else "skip"}
     if '"members"' in schema:
         return "merge", {"action": "keep_distinct", "keep": None, "members": []}
     return "other", {}

@@ -177,8 +177,6 @@ def test_replaced_knowledge_moves_the_orientation_through_the_nights() -> None:
             "description": "",
         }
         wise |= {
-            "unregenerable": True,
-            "describes_not_prescribes": True,
             "verdict": "well_calibrated",
         }
         wise |= {"action": "revise"} if question.kind == "distil.stale" else {}

@@ -148,8 +148,6 @@ def _distil(question: Question) -> dict[str, Any]:
     sides: dict[str, Any] = {
         "target": None,
         "sources": [],
-        "unregenerable": True,
-        "describes_not_prescribes": True,
     }
     fact = told(question.shown[0].text)[0]
     thread = BY_KEY[fact[0]]
@@ -182,7 +180,7 @@ def _stale(question: Question) -> dict[str, Any]:
     return {"action": "revise", "title": block.title, "text": _sentences(facts)}
 
 
-def _shorter(question: Question) -> dict[str, Any]:
+def _reworded(question: Question) -> dict[str, Any]:
     limit = int(
         (re.findall(r"at most ([\d,]+) characters", question.instruction) or ["800"])[-1].replace(
             ",", ""
@@ -203,7 +201,7 @@ _ANSWERS: Final[Mapping[str, Any]] = {
     "distil.grade": _grade,
     "distil": _distil,
     "distil.stale": _stale,
-    "distil.compress": _shorter,
+    "distil.reword": _reworded,
     "whittle.rank": lambda _: {
         "relational": 2,
         "durability": 2,

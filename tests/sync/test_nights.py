@@ -48,13 +48,11 @@ def judge(times: int, keep: int = 0) -> ScriptedJudge:
         if question.kind == "distil.grade":
             return {"orientation_grade": True, "reason": "it lasts"}
         text = " ".join([question.shown[0].text.strip()] * times)
-        told = {"unregenerable": True, "describes_not_prescribes": True}
         return {
             "action": "create",
             "reason": "new",
             "title": text.split(".")[0],
             "text": text,
-            **told,
         }
 
     return ScriptedJudge(script)

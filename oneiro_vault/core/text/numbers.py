@@ -2,8 +2,8 @@
 have.
 
 `6,400`, `6.400`, `6400` and `6.4k` are one number, as are `7pm` and `19:00`, `v2` and `version 2`,
-`3` and `drei`. A day may stand in its ground as a date, as a day of the month, or be near the day
-on which it was said.
+`3` and `drei`; `19:00` may have been `at seven`. A day may stand in its ground as a date, as a day
+of the month, or be near the day on which it was said.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ _MONTH: Final = re.compile(r"(?<![\d-])(\d{4})-(0[1-9]|1[0-2])\b(?!-\d)")
 _YEAR: Final = re.compile(r"(?<![\d.-])(?:19|20)\d\d(?![\d.-]\d)")
 """Said as so many years ago, too."""
 _THOUSAND: Final = 3
+_NOON: Final = 12
+"""Hours: who says "at seven" may mean 19:00."""
 _WORDS: Final = {
     word: number
     for words, number in (
@@ -94,7 +96,11 @@ def unsaid(text: str, ground: str, said: str = "") -> list[str]:
             if not _known(which, have, ground, day):
                 missing.append(rest[start:end])
             rest = rest[:start] + " " * (end - start) + rest[end:]
-    missing += [run[1] for run in _RUN.finditer(rest) if not have.intersection(_forms(run))]
+    missing += [
+        run[1]
+        for run in _RUN.finditer(rest)
+        if not have.intersection(_forms(run)) and not _in_the_evening(run[1], have, ground)
+    ]
     return [
         *missing,
         *(
@@ -126,6 +132,17 @@ def _forms(run: re.Match[str]) -> Iterator[str]:
         yield from (".".join([hour, *(parts or ["00"])]), *([hour] if not parts else []))
     elif parts == ["00"]:
         yield first
+
+
+def _in_the_evening(time: str, have: frozenset[str], ground: str) -> bool:
+    """Is it a full hour after noon, and said without the noon ("at seven")?"""
+    hour, _, minutes = time.partition(":")
+    if minutes != "00" or not _NOON < int(hour) < 2 * _NOON:
+        return False
+    said = int(hour) - _NOON
+    return str(said) in have and not re.search(
+        rf"\b0?{said}(?::00)?\s?a\.?m\b|\b0{said}:00", ground
+    )
 
 
 def days(text: str, said: date) -> list[tuple[int, int, date]]:

@@ -24,7 +24,7 @@ _BEFORE: Final = frozenset(
 )
 _DENIES: Final = _BEFORE | frozenset(
     """
-    nein nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder
+    nein nicht nich nix kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder
     pas jamais aucun aucune rien personne sans ni
     nunca jamas ningun ninguna nadie nada tampoco sin
     non nessuno nessuna niente senza

@@ -112,7 +112,8 @@ class Changing:
         found = done["results"][0]
         ident, title, near = found["id"], formatting.one_line(found["title"]), found["near"]
         told = f"Remembered as {ident} ({title})."
-        told += f" {given['replaces']} holds no longer." if given.get("replaces") else ""
+        if given.get("replaces"):
+            told, near = f"{told} {given['replaces']} holds no longer.", None
         if found["duplicate_of"]:
             told = (
                 f"Known already as {ident} ({title}): nothing new was stored. If it says more "

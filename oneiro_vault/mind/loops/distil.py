@@ -28,8 +28,8 @@ from oneiro_vault.mind.blocks import (
     fair_title,
     fitted,
     made,
+    objection,
     ours,
-    refused,
     rests,
     rotated,
     said_anew,
@@ -37,10 +37,14 @@ from oneiro_vault.mind.blocks import (
     words,
 )
 from oneiro_vault.mind.loops import own_words, stale
-from oneiro_vault.mind.support import unfounded
 
-POLICY: Final = 2
+POLICY: Final = 3
 SIBLINGS: Final = 5
+NEAREST: Final = 4
+"""Blocks that are shown beside knowledge: were all of them, a change of any would void every answer
+that is not carried out yet."""
+KEPT: Final = 0.8
+"""Share of a sentence's words that a text must have to keep what it says."""
 CONFIRMING: Final = 4
 """Conversations that are named in the lineage of a block whose words came from outside."""
 GRADE: Final = (
@@ -59,9 +63,8 @@ PLACE: Final = (
     "Choose one. create: a new block, when no block covers its subject; `sources` are the other "
     "notes that say the same or belong to it. revise: `target` is the block on the same subject, "
     "`title` and `text` replace what it says and keep all of it that still holds. link: the block "
-    "`target` says it already. skip: it does not belong there. `unregenerable`: nobody could find "
-    "it out again. `describes_not_prescribes`: your text only describes. When in doubt choose "
-    "skip. At most {limit} characters."
+    "`target` says it already. skip: it does not belong there. When in doubt choose skip. At most "
+    "{limit} characters."
 )
 
 
@@ -79,8 +82,6 @@ class Distilled(Answer):
     sources: list[ShownId] = Field(default_factory=list, max_length=SIBLINGS)
     title: str = Field(default="", max_length=200)
     text: str = Field(default="", max_length=8_000)
-    unregenerable: bool = False
-    describes_not_prescribes: bool = False
 
 
 name: Final = "distil"
@@ -292,7 +293,7 @@ def place(snapshot: Snapshot, note: Note) -> Question:
     ]
     targets = [
         block
-        for block in blocks(snapshot)
+        for block in _nearest(snapshot, note)
         if not ours(block) or no_weaker(note.memory.trust, block.memory.trust)
     ]
     shown = (
@@ -314,6 +315,21 @@ def place(snapshot: Snapshot, note: Note) -> Question:
     return Question("distil", text, Distilled, shown, policy=POLICY, stage="distil")
 
 
+def _nearest(snapshot: Snapshot, note: Note) -> list[Note]:
+    """The blocks it may belong to, oldest first: nearest in meaning and in words."""
+    every = blocks(snapshot)
+    have, vectors = snapshot.vectors([note.id, *(block.id for block in every)])
+    near = dict(zip(have, vectors @ vectors[0], strict=True)) if have[:1] == [note.id] else {}
+    mine = words(f"{note.memory.title}\n{note.memory.body}")
+
+    def likeness(block: Note) -> tuple[float, str]:
+        theirs = words(f"{block.memory.title}\n{block.memory.body}")
+        return float(near.get(block.id, 0.0)) + len(mine & theirs) / max(1, len(mine)), block.id
+
+    chosen = sorted(every, key=likeness)[-NEAREST:]
+    return [block for block in every if block in chosen]
+
+
 def _unfit(snapshot: Snapshot, note: Note, answer: Distilled) -> str:
     target = snapshot.notes.get(answer.target or "")
     if answer.action != "create":
@@ -329,17 +345,13 @@ def _unfit(snapshot: Snapshot, note: Note, answer: Distilled) -> str:
         and not (rests(target, snapshot) or adds(answer.text, target))
     ):
         return "that block was changed too lately"
-    if answer.action != "link" and not answer.unregenerable:
-        return "the judge says that it could be found out again"
-    if answer.action != "link" and not answer.describes_not_prescribes:
-        return "the judge says that it does more than describe"
     return ""
 
 
 def adds(text: str, block: Note) -> bool:
-    """Does a text keep every sentence of a block?"""
-    said = set(claims.sentences(text))
-    return said.issuperset(claims.sentences(block.memory.body))
+    """Does a text keep what every sentence of a block says?"""
+    known = claims.split_sentences(block.memory.body)
+    return all(claims.share(one, text) >= KEPT for one in known)
 
 
 def _left(note: Note, why: str, questions: tuple[str, ...], judge: str) -> Decision:
@@ -412,20 +424,14 @@ def _decision(snapshot: Snapshot, draft: Draft) -> Decision:
     ids = tuple(source.id for source in draft.sources)
     grounds = lineage(draft.sources, snapshot)
     title = draft.title.strip() or (draft.target.memory.title if draft.target else "")
+    why = objection(draft, snapshot) if draft.text else ""
     edit: New | Set | None
     if draft.target is None:
-        why = refused(draft.title, draft.text, snapshot) or unfounded(
-            draft.title, draft.text, draft.sources
-        )
         edit = made(draft.title, draft.text, draft.sources, grounds)
     elif draft.text:
-        why = refused(draft.title, draft.text, snapshot) or unfounded(
-            draft.title, draft.text, (draft.target, *draft.sources)
-        )
         edit = said_anew(draft.target, draft.title, draft.text, draft.sources, grounds)
         ids = (draft.target.id, *ids)
     else:
-        why = ""
         m = draft.target.memory
         edit = Set(m.id, {"derived_from": list(dict.fromkeys([*m.derived_from, *grounds]))})
         ids = (m.id, *ids)

@@ -23,6 +23,7 @@ from oneiro_vault.core.markdown.taxonomy import KINDS, prose
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict
 from oneiro_vault.core.text import claims, corrections, polarity
 from oneiro_vault.core.text.query import fold, tokens
+from oneiro_vault.judges.offline import NAME as RULES
 from oneiro_vault.mind import citations
 from oneiro_vault.mind.base import NOW, Asking, Decision, New, Note, Set, Snapshot, keyed, left_open
 from oneiro_vault.mind.loops import resolve
@@ -36,6 +37,8 @@ UNFILED: Final = "unfiled"
 """Flag of a long capture of which nothing was filed: a person is to look."""
 RELATED: Final = 0.5
 """Share of their words that two facts have in common when one may be a later state of the other."""
+_PERSON: Final = re.compile(r"\b(?:the user|(?:der|die|den|dem|des) (?:be)?nutzer\w*)\b", re.I)
+"""Whoever every other fact is about tells none from another."""
 _BEFORE: Final = 500
 _SMALLEST: Final = 200
 _DAY: Final = 86_400.0
@@ -86,6 +89,17 @@ INSTRUCTION: Final = (
 )
 
 
+REPEAT: Final = (
+    "Of the captured part below, the facts quoted last were taken by you or another judge and not "
+    "filed, each for the reason beside it. Say each of them again, in the same form, so that the "
+    "capture says all of it: names, numbers and times of day as they stand there, with its own "
+    "denials and no others, and `quote` copied letter by letter. Leave out what cannot be said "
+    "so, and say no other fact. `complete` is true."
+)
+REPAIRED: Final = 0.5
+"""Share of a refused fact's words that one taken instead has: then it was said again."""
+
+
 class Units(Answer):
     """The facts in a part of a capture."""
 
@@ -103,6 +117,8 @@ class Filing:
     questions: list[Question]
     settled: bool = True
     """Is nothing open any more?"""
+    refused: dict[str, tuple[Unit, str, str]] = field(default_factory=dict)
+    """Key -> (fact that its capture does not say, its question, why)."""
     units: dict[str, tuple[Unit, str, Note]] = field(default_factory=dict)
     """Key -> (fact, the question it came from, the capture as far as the fact rests on it)."""
     judges: dict[str, str] = field(default_factory=dict)
@@ -155,21 +171,28 @@ def run(snapshot: Snapshot) -> Asking:
     names = named(snapshot, [filing.capture for filing in filings])
     for filing in filings:
         read(filing, verdicts, names)
+    repeats = [repeated(filing) for filing in filings]
+    asking = [question for one in repeats for question in one.values()]
+    said = (yield asking) if asking else {}
+    for filing, again in zip(filings, repeats, strict=True):
+        read_again(filing, again, said, names)
         asked.update(_open(snapshot, filing, claimed, known))
     places = (
         (yield list({question.id: question for question in asked.values()}.values()))
         if asked
         else {}
     )
-    again = dict(entry for filing in filings for entry in filing.once_more(snapshot, asked, places))
+    doubted = dict(
+        entry for filing in filings for entry in filing.once_more(snapshot, asked, places)
+    )
     second = (
-        (yield list({question.id: question for question in again.values()}.values()))
-        if again
+        (yield list({question.id: question for question in doubted.values()}.values()))
+        if doubted
         else {}
     )
     new: list[tuple[set[str], Decision]] = []
     for filing in filings:
-        _file(snapshot, filing, asked, again, {**places, **second})
+        _file(snapshot, filing, asked, doubted, {**places, **second})
         put_off(snapshot, filing, new)
     return [
         decision for filing in filings for decision in (*filing.done, *marking(snapshot, filing))
@@ -329,8 +352,6 @@ def read(
 ) -> None:
     """Take the facts out of the answers about a capture's parts. `known`: as for
     `citations.cited`."""
-    memory = filing.capture.memory
-    seen = set()
     for question in filing.questions:
         verdict = verdicts[question.id]
         if not verdict.ok or not isinstance(verdict.answer, Units):
@@ -340,26 +361,63 @@ def read(
         filing.judges[question.id] = verdict.judge
         filing.topics += map(resolve.line, verdict.answer.topics)
         filing.outcome = _outcome(filing.capture, verdict.answer.outcome, known) or filing.outcome
-        for unit in verdict.answer.units:
-            if said := resolve.steps(unit):
-                unit = unit.model_copy(update={"content": "\n".join(said)})
-            words = " ".join(tokens(unit.content))
-            if words in _EMPTY or words in seen:
-                continue
-            seen.add(words)
-            rests = citations.cited(unit, memory, known)
-            if rests.problem:
-                filing.count("left out, since the capture does not say them")
-                filing.done.append(
-                    _refused(filing.capture, unit, question.id, rests.problem, verdict.judge)
-                )
-            else:
-                filing.units[f"{memory.id} {words}"] = (
-                    unit,
-                    question.id,
-                    rests.source(filing.capture),
-                )
+        _take(filing, question, verdict.answer.units, known)
+
+
+def _take(filing: Filing, question: Question, units: Sequence[Unit], known: frozenset[str]) -> None:
+    memory = filing.capture.memory
+    for unit in units:
+        if said := resolve.steps(unit):
+            unit = unit.model_copy(update={"content": "\n".join(said)})
+        words = " ".join(tokens(unit.content))
+        key = f"{memory.id} {words}"
+        if words in _EMPTY or key in filing.units:
+            continue
+        rests = citations.cited(unit, memory, known)
+        if rests.problem:
+            filing.refused.setdefault(key, (unit, question.id, rests.problem))
+        else:
+            filing.units[key] = unit, question.id, rests.source(filing.capture)
     filing.order = list(filing.units)
+
+
+def repeated(filing: Filing) -> dict[str, Question]:
+    """Question -> the one that asks once more for what was refused of its answer, where a model
+    gave it."""
+    found = {}
+    for question in filing.questions:
+        told = [
+            f"- {resolve.line(unit.content)} ({why})"
+            for unit, asked, why in filing.refused.values()
+            if asked == question.id
+        ]
+        if told and filing.judges[question.id] != RULES:
+            found[question.id] = replace(question, instruction=REPEAT, given="\n".join(told))
+    return found
+
+
+def read_again(
+    filing: Filing,
+    repeats: Mapping[str, Question],
+    said: Mapping[str, Verdict],
+    known: frozenset[str],
+) -> None:
+    """Take what was said again instead of what was refused; leave out the rest, with the reason."""
+    refused, filing.refused = filing.refused, {}
+    before = set(filing.units)
+    waiting = {asked for asked, question in repeats.items() if said[question.id].waits}
+    for question in repeats.values():
+        verdict = said[question.id]
+        if verdict.ok and isinstance(verdict.answer, Units):
+            filing.judges[question.id] = verdict.judge
+            _take(filing, question, verdict.answer.units, known)
+    filing.settled = filing.settled and not waiting
+    new = [unit.content for key, (unit, *_) in filing.units.items() if key not in before]
+    for unit, asked, why in refused.values():
+        again = any(claims.share(unit.content, one) >= REPAIRED for one in new)
+        if asked not in waiting and not again:
+            filing.count("left out, since the capture does not say them")
+            filing.done.append(_refused(filing, unit, asked, why))
 
 
 def _outcome(capture: Note, given: str, known: frozenset[str]) -> str:
@@ -372,17 +430,16 @@ def _outcome(capture: Note, given: str, known: frozenset[str]) -> str:
     return "" if rests.problem or outside else words
 
 
-def _refused(capture: Note, unit: Unit, asked: str, why: str, judge: str) -> Decision:
-    words = resolve.line(unit.content)
+def _refused(filing: Filing, unit: Unit, asked: str, why: str) -> Decision:
     return Decision(
         NAME,
         "remember",
-        words,
+        resolve.line(unit.content),
         f"not filed: {why}; `oneiro remember` takes it all the same",
         (),
-        (capture.id,),
+        (filing.capture.id,),
         (asked,),
-        judge,
+        filing.judges[asked],
     )
 
 
@@ -392,7 +449,7 @@ def put_off(snapshot: Snapshot, filing: Filing, new: list[tuple[set[str], Decisi
     filing.done.sort(key=lambda one: filing.order.index(one.key) if one.key in filing.order else -1)
     for place, decision in enumerate(filing.done):
         told = " ".join(_told(decision))
-        words = polarity.stems(told)
+        words = polarity.stems(_PERSON.sub(" ", told))
         if not told:
             continue
         first = next(

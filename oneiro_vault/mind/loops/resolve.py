@@ -39,6 +39,9 @@ KEPT: Final = 0.8
 SAID: Final = 0.7
 """Share of the words of a sentence that a fact and what it replaces must have, for the sentence to
 say no more than the two."""
+HELD: Final = 0.5
+"""Share of a fact's words that a text must have which says it together with what still holds: what
+it denies of before may be left out."""
 STRANGERS: Final = 4
 """Memories shown beside, that have nothing to do with a fact, where an answer is asked for once
 more."""
@@ -503,8 +506,10 @@ def _holds_on(unit: Unit, existing: Note, text: str) -> bool:
     ground = f"{unit.content}\n{old}"
     return (
         bool(text.strip())
-        and claims.share(unit.content, text) >= KEPT
-        and claims.numbers(unit.content) <= claims.numbers(text) <= claims.numbers(ground)
+        and claims.share(unit.content, text) >= HELD
+        # of "46, not 48" what was so before may go
+        and claims.numbers(unit.content) - claims.numbers(old) <= claims.numbers(text)
+        and claims.numbers(text) <= claims.numbers(ground)
         and all(claims.share(one, ground) >= SAID for one in claims.split_sentences(text))
         and not strange_names(text, ground)
         and not LINKS.search(text)

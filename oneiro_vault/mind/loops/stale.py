@@ -19,13 +19,12 @@ from oneiro_vault.mind.blocks import (
     changed,
     fair_title,
     fitted,
+    objection,
     ours,
     pared,
-    refused,
     said_anew,
     trust_of,
 )
-from oneiro_vault.mind.support import unfounded
 
 POLICY: Final = 2
 MOST_STEPS: Final = 50
@@ -89,9 +88,7 @@ def mend(snapshot: Snapshot, without: Container[str] = ()) -> Deciding:
             decisions.append(_decision(draft, edit, answer.reason))
     for draft in (yield from fitted(snapshot, drafts)):
         assert draft.target is not None
-        why = refused(draft.title, draft.text, snapshot) or unfounded(
-            draft.title, draft.text, (draft.target, *draft.sources)
-        )
+        why = objection(draft, snapshot)
         if not why:
             edit = said_anew(draft.target, draft.title, draft.text, draft.sources)
             decisions.append(_decision(draft, edit, draft.reason))

@@ -85,7 +85,8 @@ def run(snapshot: Snapshot) -> Asking:
         answer = verdict.answer.model_copy(update={"title": own_name(verdict.answer, taken - own)})
         taken.add(answer.title.casefold())
         made = insight(topic, group, answer, one.id, verdict.judge, former)
-        return stale_insight(former, verdict) if made is None and former is not None else made
+        lost = former is not None and (made is None or not made.edits)
+        return stale_insight(former, verdict) if former is not None and lost else made
 
     taken = {note.memory.title.casefold() for note in snapshot.of("semantic")}
     made = yield from asked_each(
@@ -249,16 +250,17 @@ def insight(
     judge: str,
     old: Note | None = None,
 ) -> Decision | None:
-    """The decision in an answer, in the place of `old`; None for one that says nothing, says more
-    than its sources, or tells its reader what to be or do."""
+    """The decision in an answer, in the place of `old`; None for one that says nothing, without
+    edits for one that says more than its sources, or tells its reader what to be or do."""
     by_id = {note.id: note for note in group}
     sources = [by_id[ident] for ident in dict.fromkeys(answer.sources)]
     title, text = one_line(answer.title), answer.text.strip()
     if answer.action != "synthesize" or len(sources) < 2 or not title or not text:
         return None
-    if not says(text, sources) or orientation_gate.prescribes(f"{title}\n{text}"):
-        return None
     ids = tuple(note.id for note in sources)
+    unsaid = "" if says(text, sources) else "what it rests on does not say that"
+    if why := unsaid or orientation_gate.prescribes(f"{title}\n{text}"):
+        return Decision(name, name, title, f"not written, because {why}", (), ids, (asked,), judge)
     facts = meta(topic, title, sources)
     replaced = [old] if old is not None else []
     facts |= {"supersedes": [one.id for one in replaced]} if replaced else {}

@@ -8,7 +8,7 @@ rows where their own words and meaning place them, each row measured by the same
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -71,9 +71,10 @@ def take(
     free: bool = True,
     connected: bool = False,
 ) -> Picture:
-    """The vault at HEAD, without what cannot be read, has no id or shares one. Of a question's id:
-    `answered` before by this run's judge, `waited`: left open, `failed`: no use; `free`: does
-    asking again what is open cost nobody anything; `connected`: does the connected model answer?"""
+    """The vault at HEAD, without what cannot be read, has no id or has another note's. Of a
+    question's id: `answered` before by this run's judge, `waited`: left open, `failed`: no use;
+    `free`: does asking again what is open cost nobody anything; `connected`: does the connected
+    model answer?"""
     house.indexing.converge()
     head = house.vault.head()
     read = _read(house, head)
@@ -126,8 +127,7 @@ def take(
 
 
 def _read(house: House, head: str) -> dict[str, tuple[Memory, bytes, str]]:
-    found: dict[str, tuple[Memory, bytes, str]] = {}
-    twice: Counter[str] = Counter()
+    found: dict[str, dict[str, tuple[Memory, bytes, str]]] = defaultdict(dict)
     for path, blob in house.vault.listing(head).items() if head else ():
         data = house.vault.repo.data(blob)
         try:
@@ -135,9 +135,8 @@ def _read(house: House, head: str) -> dict[str, tuple[Memory, bytes, str]]:
         except OneiroError:
             continue
         if memory.id:
-            twice[memory.id] += 1
-            found[memory.id] = memory, data, blob
-    return {ident: one for ident, one in found.items() if twice[ident] == 1}
+            found[memory.id][path] = memory, data, blob
+    return {ident: paths[memories.by_name(ident, paths)[0]] for ident, paths in found.items()}
 
 
 def _edited(house: House) -> dict[str, float]:

@@ -20,6 +20,8 @@ SAID = "2026-05-04"
         ("in 2019", "seven years ago"),
         ("19:00", "7pm"),
         ("at 8", "08:00"),
+        ("at 19:00", "on thursdays at seven"),
+        ("from 14:00 to 16:00", "wednesdays 2-4"),
         ("version 2", "v2"),
         ("10 mg", "10mg"),
         ("acht Meter", "8 m"),
@@ -46,6 +48,9 @@ def test_the_same_in_another_spelling(text: str, ground: str) -> None:
         ("on 14 August", "on the 15th of August", ["14 August"]),
         ("on 2025-11-20", "yesterday", ["2025-11-20"]),
         ("in 1999", "in 2004", ["1999"]),
+        ("at 19:00", "at 7am", ["19:00"]),
+        ("at 7:00", "at 19:00", ["7:00"]),
+        ("at 19:00", "at eight", ["19:00"]),
     ],
 )
 def test_another_number_or_day(text: str, ground: str, missing: list[str]) -> None:

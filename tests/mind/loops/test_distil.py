@@ -42,8 +42,6 @@ GOOD: dict[str, Any] = {
     "reason": "it matters",
     "target": None,
     "sources": [],
-    "unregenerable": True,
-    "describes_not_prescribes": True,
 }
 
 
@@ -147,8 +145,6 @@ def test_what_is_in_a_block_is_not_asked_about_again() -> None:
         create("The boat is red.", title="You are Nova"),
         create(" "),
         create(title=" "),
-        create(unregenerable=False),
-        create(describes_not_prescribes=False),
         GOOD | {"action": "skip", "title": "t", "text": "The boat."},
         GOOD | {"action": "revise", "title": "t", "text": "The boat."},
         GOOD | {"action": "link"},
@@ -164,8 +160,6 @@ def test_whatever_is_wrong_writes_nothing(answer: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (create(unregenerable=False), "it could be found out again"),
-        (create(describes_not_prescribes=False), "it does more than describe"),
         (GOOD | {"action": "revise", "title": "t", "text": "The boat."}, "no block that was shown"),
         (GOOD | {"action": "link", "target": "p" * 12}, "a person wrote that block"),
     ],
@@ -276,7 +270,7 @@ def test_long_words_are_shortened_or_not_written() -> None:
     (decision,), judge = judged(
         picture(*TALKS, BOAT),
         distil=create(long),
-        distil_compress={"reason": "r", "text": "The boat is Petrel."},
+        distil_reword={"reason": "r", "text": "The boat is Petrel."},
     )
     assert isinstance(decision.edits[0], New)
     assert decision.edits[0].body == "The boat is Petrel.\n"
@@ -284,11 +278,45 @@ def test_long_words_are_shortened_or_not_written() -> None:
     (decision,), judge = judged(
         picture(*TALKS, BOAT),
         distil=create(long),
-        distil_compress=lambda q: {"reason": "r", "text": q.given + "."},
+        distil_reword=lambda q: {"reason": "r", "text": q.given + "."},
     )
-    assert sum(question.kind == "distil.compress" for question in judge.asked) == 2
+    assert sum(question.kind == "distil.reword" for question in judge.asked) == 2
     assert decision.edits == ()
     assert "characters" in decision.reason
+
+
+def test_words_that_prescribe_are_said_anew() -> None:
+    rule = "Always answer in short sentences about the boat called Petrel."
+    (decision,), judge = judged(
+        picture(*TALKS, BOAT),
+        distil=create(rule),
+        distil_reword={"reason": "r", "text": "The boat is called Petrel."},
+    )
+    assert isinstance(decision.edits[0], New)
+    assert decision.edits[0].body == "The boat is called Petrel.\n"
+    asked = [question for question in judge.asked if question.kind == "distil.reword"]
+    assert [question.given for question in asked] == [rule]
+    assert "reads like" in asked[0].instruction, "why the text may not stand"
+
+
+def test_blocks_far_from_it_are_not_shown() -> None:
+    far = [
+        remembered(
+            letter, f"The {thing} is kept in the cellar.", type="orientation", source="dream"
+        )
+        for letter, thing in zip("abcdef", "lamp kettle ledger mill gate barn".split(), strict=True)
+    ]
+    near = remembered("z", "The boat is blue.", type="orientation", source="dream")
+    asked = distil.place(picture(*TALKS, BOAT, near, *far), BOAT)
+    shown = [one.id for one in asked.shown if one.notes]
+    assert near.id in shown
+    assert len(shown) == distil.NEAREST
+
+
+def test_a_block_that_keeps_all_it_says_may_be_changed_at_once() -> None:
+    block = remembered("z", "Ana builds the boat. It is blue.", type="orientation", source="dream")
+    assert distil.adds("Ana builds the boat, which is blue, and Ben helps.", block)
+    assert not distil.adds("Ana builds the boat.", block)
 
 
 def test_one_block_a_subject_and_few_a_night() -> None:

@@ -761,3 +761,62 @@ def test_an_episode_says_how_it_ended_if_it_does(body: str, outcome: str, kept: 
     assert isinstance(edit, Set)
     assert edit.changes["topics"] == ["release day", "checklist"]
     assert edit.changes.get("outcome", "") == (outcome if kept else "")
+
+
+def again(said: list[dict[str, Any]] | None, body: str) -> tuple[list[Decision], ScriptedJudge]:
+    """What becomes of a fact that its capture does not say, where the judge then says this
+    (None: somebody is still to be asked)."""
+    bold = {"content": "The class is on Thursdays at 18:45.", "quote": "class on thursdays"}
+    good = {"content": "Ana owns the key.", "quote": "Ana owns the key"}
+
+    def script(question: Question) -> Any:
+        if question.instruction == encode.REPEAT:
+            assert "18:45" in question.given, "it is shown what was refused"
+            assert "the capture has no 18:45" in question.given, "and why"
+            waits = Raw(problem="waits for an answer", waits=True)
+            return waits if said is None else {"reason": "r", "units": said, "complete": True}
+        return {"reason": "r", "units": [bold, good], "complete": True}
+
+    judge = ScriptedJudge(script)
+    return drive(judge, snap(capture(body=body))), judge
+
+
+def test_what_was_refused_is_said_again() -> None:
+    body = "User: my class on thursdays starts late. Ana owns the key."
+    better = {"content": "The class on Thursdays starts late.", "quote": "class on thursdays"}
+    decisions, judge = again([better], body)
+    told = [new(one).body.strip() for one in decisions if one.op == "remember"]
+    assert told == ["Ana owns the key.", "The class on Thursdays starts late."]
+    assert [one.instruction for one in judge.asked].count(encode.REPEAT) == 1
+    assert not any("not filed" in one.reason for one in decisions)
+
+
+def test_what_is_refused_twice_is_told_once() -> None:
+    body = "User: my class on thursdays starts late. Ana owns the key."
+    worse = {"content": "The class is on Thursdays at 18:45.", "quote": ""}
+    decisions, _ = again([worse], body)
+    left = [one for one in decisions if "not filed" in one.reason]
+    assert [(one.title, one.edits) for one in left] == [("The class is on Thursdays at 18:45.", ())]
+    assert any(
+        "Ana owns the key." in new(one).body
+        for one in decisions
+        if one.edits[:1] and one.op == "remember"
+    )
+
+
+def test_what_is_still_to_be_said_again_waits() -> None:
+    body = "User: my class on thursdays starts late. Ana owns the key."
+    decisions, _ = again(None, body)
+    assert [one.title for one in decisions] == ["Ana owns the key."], "filed; nothing is refused"
+
+
+def test_rules_are_not_asked_to_say_it_again() -> None:
+    body = "User: my class on thursdays starts late. Ana owns the key."
+    filing = encode.Filing(capture(body=body), encode.questions(capture(body=body), 6_000))
+    (asked,) = filing.questions
+    unit = resolve.Unit(content="The class is at 18:45.")
+    filing.refused["k"] = unit, asked.id, "the capture has no 18:45"
+    filing.judges[asked.id] = "command:claude"
+    assert [*encode.repeated(filing)] == [asked.id]
+    filing.judges[asked.id] = "offline"
+    assert encode.repeated(filing) == {}

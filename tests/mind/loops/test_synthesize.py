@@ -151,7 +151,10 @@ def test_tags_that_steer_the_tool_are_no_topics() -> None:
     ],
 )
 def test_anything_else_changes_nothing(answer: dict[str, Any]) -> None:
-    assert drive(SAYS | answer, snap(*SLIPS, *OTHERS)) == []
+    found = drive(SAYS | answer, snap(*SLIPS, *OTHERS))
+    assert [one.edits for one in found] in ([], [()])
+    assert all(one.reason.startswith("not written, because ") for one in found)
+    assert len(found) == ("text" in answer and bool(answer["text"])), "what was refused is told"
 
 
 @pytest.mark.parametrize("name", ["yes", "no", "random"])
