@@ -1365,6 +1365,7 @@ class Batch(TypedDict):
     instruction: str
     answer: dict[str, object]
     again: bool
+    same_form: bool
     quoted: str
     questions: list[BatchQuestion]
 

@@ -147,12 +147,16 @@ def alike(mine: frozenset[str], theirs: frozenset[str]) -> bool:
 POLICY: Final = 2
 TIMES: Final = 2
 REWORD: Final = (
-    f"{DESCRIBE}\n\nThe text below is to become one block, and may not stand as it is: {{why}}. "
-    "Say the same so that it may. A rule or a wish is told as what somebody has, wants or does "
-    '("Ana\'s figures use one palette", "Ana wants short answers"), what rests on nothing is left '
-    "out, and so is what matters least where it is too long. Add nothing. At most {limit} "
-    "characters."
+    f"{DESCRIBE}\n\nThe text below is to become one block, and may not stand as it is, for the "
+    "reason behind it. Say the same so that it may. A rule or a wish is told as what somebody "
+    "has, wants or does (`Ana's figures use one palette`, `Ana wants short answers`), what rests "
+    "on nothing is left out, and so is what matters least where it is too long. Add nothing. At "
+    "most {limit} characters."
 )
+
+
+BECAUSE: Final = " (Not as it stands, since "
+"""What stands behind such a text, before the reason."""
 
 
 class Reworded(Answer):
@@ -221,9 +225,9 @@ def _pared(draft: Draft, limit: int) -> Draft:
 def _reword(text: str, why: str, limit: int) -> Question:
     return Question(
         "distil.reword",
-        REWORD.format(why=why, limit=limit),
+        REWORD.format(limit=limit),
         Reworded,
-        given=text,
+        given=f"{text.strip()}{BECAUSE}{why})",
         policy=POLICY,
         stage="distil.reword",
     )

@@ -9,6 +9,7 @@ from typing import Any, Final
 from zlib import crc32
 
 from oneiro_vault.core.question import Question, Shown
+from oneiro_vault.mind.blocks import BECAUSE
 from tests.judges.scripted import ScriptedJudge
 from tests.month.story import BY_KEY, SAID, Thread
 
@@ -186,7 +187,7 @@ def _reworded(question: Question) -> dict[str, Any]:
             ",", ""
         )
     )
-    text = question.given
+    text = question.given.partition(BECAUSE)[0]
     while len(text) > limit:
         text = text.rstrip(".").rpartition(". ")[0] + "."
     return {"text": text}
@@ -194,6 +195,7 @@ def _reworded(question: Question) -> dict[str, Any]:
 
 _ANSWERS: Final[Mapping[str, Any]] = {
     "encode.units": _units,
+    "encode.repeat": lambda _: {"units": [], "complete": True},
     "encode.place": _place,
     "merge": _merge,
     "split": lambda _: {"action": "keep", "pieces": []},

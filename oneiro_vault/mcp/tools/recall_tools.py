@@ -387,7 +387,7 @@ _UNSAID: Final = frozenset(
 """Keys of a schema that a model does not read."""
 
 
-KNOWN: Final = "What the last questions quoted is not quoted again; `dream_next` shows all of it."
+KNOWN: Final = "What was quoted before is not quoted again; `dream_next` shows all of it."
 
 
 @dataclass
@@ -426,7 +426,7 @@ def _batch(found: answers.NextQuestion | answers.AnswersTaken) -> str:
         f"{batch['kind']}."
     )
     first = (
-        "Instruction and schema are those of the last questions."
+        f"Instruction and schema are those of the questions {batch['kind']} before."
         if batch["again"]
         else batch["instruction"]
     )
@@ -435,14 +435,16 @@ def _batch(found: answers.NextQuestion | answers.AnswersTaken) -> str:
         quoted.append(KNOWN)
     parts = [head, first, *quoted, "\n".join(map(_asked, batch["questions"]))]
     form = json.dumps(_bare(batch["answer"]), ensure_ascii=False, separators=(",", ":"))
-    return "\n\n".join(parts if batch["again"] else [*parts, f"Schema of each answer: {form}"])
+    if not batch["again"]:
+        form = f"that of {batch['kind']} before" if batch["same_form"] else form
+        parts.append(f"Schema of each answer: {form}")
+    return "\n\n".join(parts)
 
 
 def _asked(one: answers.BatchQuestion) -> str:
-    together = (
-        f" (in the same conversation: {' '.join(one['together'])})" if one["together"] else ""
-    )
-    return f"Question {one['id']}: {' '.join(one['ids'])}{together}"
+    told = " ".join((f"Question {one['id']}:", *one["ids"]))
+    together = " ".join(one["together"])
+    return f"{told} (in the same conversation: {together})" if together else told
 
 
 def _bare(schema: Any) -> Any:

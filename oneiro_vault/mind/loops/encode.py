@@ -89,6 +89,7 @@ INSTRUCTION: Final = (
 )
 
 
+REPEATING: Final = "encode.repeat"
 REPEAT: Final = (
     "Of the captured part below, the facts quoted last were taken by you or another judge and not "
     "filed, each for the reason beside it. Say each of them again, in the same form, so that the "
@@ -392,7 +393,9 @@ def repeated(filing: Filing) -> dict[str, Question]:
             if asked == question.id
         ]
         if told and filing.judges[question.id] != RULES:
-            found[question.id] = replace(question, instruction=REPEAT, given="\n".join(told))
+            found[question.id] = replace(
+                question, kind=REPEATING, instruction=REPEAT, given="\n".join(told)
+            )
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from oneiro_vault import answers
 from oneiro_vault.api import Progress, quiet
@@ -29,6 +29,7 @@ from oneiro_vault.errors import (
     shown,
 )
 from oneiro_vault.judges import deferred
+from oneiro_vault.mind.loops import encode
 from oneiro_vault.operations.dream import choose_judge, run_now
 from oneiro_vault.operations.dream.run_now import LOOPS
 from oneiro_vault.operations.runtime import House
@@ -37,8 +38,14 @@ MOST: Final = 45
 """Questions of a batch."""
 ROOM: Final = 16_000
 """Characters of quoted memories in a batch of more than one question, about 4,000 tokens."""
+FOLLOWING: Final = ("consolidate", "synthesize", "entities", "distil")
+"""Loops that go on with what `encode` has filed, in the same go: what a conversation said would
+else reach the orientation one night and one sitting later."""
 SHORTEST: Final = 4
 """Characters of an id that stand for it."""
+Read: TypeAlias = dict[str, frozenset[str]]
+"""Question -> the texts (memories, instructions, forms) that whoever was asked it has read in the
+same sitting."""
 _KEPT: Final = "Nothing was changed."
 _WAITS: Final = "Nothing was changed; the question still waits."
 
@@ -52,7 +59,7 @@ def dream_next(house: House) -> answers.NextQuestion:
         "schema": 1,
         "question": found[0] if found else None,
         "waiting": len(found),
-        "batch": batch(found),
+        "batch": batch(found, read=house.dreams.read),
     }
 
 
@@ -65,71 +72,83 @@ def _waiting(house: House) -> list[answers.Question]:
 
 
 def batch(
-    waiting: Sequence[answers.Question], answered: Sequence[answers.Question] = ()
+    waiting: Sequence[answers.Question],
+    answered: Sequence[answers.Question] = (),
+    read: Read | None = None,
 ) -> answers.Batch | None:
     """The first question with others of its kind, or one like those just `answered` with others
     like that: instruction and form once, every memory once.
 
-    `quoted` are all memories but those that the `answered` showed, and texts that are no memories
-    yet under the name of their question; "" without any. Ids go by as much of them as tells them
-    apart. `again`: one of the `answered` had the same instruction and form.
+    `quoted` are all memories but those that whoever answers has `read`, and texts that are no
+    memories yet under the name of their question; "" without any. Ids go by as much of them as
+    tells them apart. `again`: instruction and form were read before; `same_form`: the form.
     """
     if not waiting:
         return None
-    first = next(
-        (one for one in waiting if any(_alike(one, other) for other in answered)), waiting[0]
-    )
+    read = {} if read is None else read
+    known = frozenset[str]().union(*(read.pop(str(one["id"]), ()) for one in answered))
+    chosen = _fitting_together(waiting, answered)
     short = _short([*waiting, *answered])
-    known = {ident: text for one in answered for ident, text in _quoted(one)}
-    memories: dict[str, str] = {}
-    questions: list[answers.BatchQuestion] = []
-    given_of: dict[str, str] = {}
-    for entry in waiting:
-        if len(questions) == MOST or not _alike(entry, first):
-            continue
-        quoted, given = dict(_quoted(entry)), " ".join(str(entry["given"]).split())
-        if any(memories.get(ident, text) != text for ident, text in quoted.items()):
-            continue  # another part of the same memory: it has a batch of its own
-        size = (
-            sum(map(len, (memories | quoted).values()))
-            + sum(map(len, given_of.values()))
-            + len(given)
-        )
-        if questions and size > ROOM:
-            continue
-        memories |= quoted
-        ident = short[entry["id"]]
-        ids, together = (
-            [short[name] for name in names] for names in (entry["ids"], entry.get("together", ()))
-        )
-        questions.append({"id": ident, "ids": ids, "together": together})
-        given_of[ident] = given
+    memories = {ident: text for entry in chosen for ident, text in _quoted(entry)}
     lines = [
         f"{short[ident]}{text.removeprefix(ident)}"
         for ident, text in memories.items()
-        if known.get(ident) != text or len(short[ident]) > SHORTEST  # may have had another name
+        if text not in known or len(short[ident]) > SHORTEST  # may have had another name
     ]
-    lines += [f"{ident}: {given}" for ident, given in given_of.items() if given]
+    lines += [f"{short[entry['id']]}: {given}" for entry in chosen if (given := _given(entry))]
+    form, whole = json.dumps(chosen[0]["schema"]), _asks(chosen[0])
+    for entry in chosen:
+        read[entry["id"]] = known | {*memories.values(), form, whole}
     return {
-        "kind": first["kind"],
-        "instruction": first["instruction"],
-        "answer": first["schema"],
-        "again": any(_alike(one, first) for one in answered),
+        "kind": chosen[0]["kind"],
+        "instruction": chosen[0]["instruction"],
+        "answer": chosen[0]["schema"],
+        "again": whole in known,
+        "same_form": form in known,
         "quoted": f"<memory>\n{escape(chr(10).join(lines))}\n</memory>" if lines else "",
-        "questions": questions,
+        "questions": [
+            {
+                "id": short[entry["id"]],
+                "ids": [short[name] for name in entry["ids"]],
+                "together": [short[name] for name in entry.get("together", ())],
+            }
+            for entry in chosen
+        ],
     }
+
+
+def _fitting_together(
+    waiting: Sequence[answers.Question], answered: Sequence[answers.Question]
+) -> list[answers.Question]:
+    kinds = {_asks(one) for one in answered}
+    kind = _asks(next((one for one in waiting if _asks(one) in kinds), waiting[0]))
+    found: list[answers.Question] = []
+    memories: dict[str, str] = {}
+    given = 0
+    for entry in (one for one in waiting if _asks(one) == kind):
+        quoted = dict(_quoted(entry))
+        if any(memories.get(ident, text) != text for ident, text in quoted.items()):
+            continue  # another part of the same memory: it has a batch of its own
+        size = sum(map(len, (memories | quoted).values())) + given + len(_given(entry))
+        if found and (size > ROOM or len(found) == MOST):
+            continue
+        memories |= quoted
+        given += len(_given(entry))
+        found.append(entry)
+    return found
 
 
 def _quoted(entry: answers.Question) -> Iterable[tuple[str, str]]:
     return zip(entry["ids"], entry["memories"], strict=True)
 
 
-def _alike(one: answers.Question, other: answers.Question) -> bool:
-    return (one["kind"], one["instruction"], one["schema"]) == (
-        other["kind"],
-        other["instruction"],
-        other["schema"],
-    )
+def _given(entry: answers.Question) -> str:
+    return " ".join(str(entry["given"]).split())
+
+
+def _asks(entry: answers.Question) -> str:
+    """What all questions of a batch have in common."""
+    return json.dumps([entry["kind"], entry["instruction"], entry["schema"]])
 
 
 def _short(waiting: Sequence[answers.Question]) -> dict[str, str]:
@@ -180,19 +199,21 @@ def dream_answers(
         "refused": [{"id": ident, "problem": str(error)} for ident, error in refused.items()],
         "waiting": len(waiting),
         "runs": runs,
-        "batch": batch(waiting, [known[ident] for ident in fitting]),
+        "batch": batch(waiting, [known[ident] for ident in fitting], house.dreams.read),
     }
 
 
 def _go_on(
     house: House, answered: Iterable[str], waiting: Sequence[str], progress: Progress
 ) -> list[answers.Run]:
-    """Run the loops that asked what was answered, and of whose questions none waits any more; where
-    what they decide is to be reviewed, together after the last answer. The next run does it where
-    they cannot run now."""
+    """Run the loops that asked what was answered, and those that go over what was filed of it, as
+    far as none of their own questions waits; where what they decide is to be reviewed, together
+    after the last answer. The next run does it where they cannot run now."""
     left, review = run_now.left_open(house.dreams), run_now.to_review(house.dreams)
     asked = [name for name in LOOPS if not set(answered).isdisjoint(left.get(name, ()))]
-    loops = [name for name in asked if set(waiting).isdisjoint(left[name])]
+    free = [name for name in LOOPS if set(waiting).isdisjoint(left.get(name, ()))]
+    files = encode.name in asked and encode.name in free
+    loops = [name for name in free if name in asked or (files and name in FOLLOWING)]
     if review:
         loops = [] if waiting else [name for name in LOOPS if left.get(name)]
     if not loops:

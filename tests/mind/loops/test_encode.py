@@ -770,7 +770,7 @@ def again(said: list[dict[str, Any]] | None, body: str) -> tuple[list[Decision],
     good = {"content": "Ana owns the key.", "quote": "Ana owns the key"}
 
     def script(question: Question) -> Any:
-        if question.instruction == encode.REPEAT:
+        if question.kind == encode.REPEATING:
             assert "18:45" in question.given, "it is shown what was refused"
             assert "the capture has no 18:45" in question.given, "and why"
             waits = Raw(problem="waits for an answer", waits=True)
@@ -787,7 +787,7 @@ def test_what_was_refused_is_said_again() -> None:
     decisions, judge = again([better], body)
     told = [new(one).body.strip() for one in decisions if one.op == "remember"]
     assert told == ["Ana owns the key.", "The class on Thursdays starts late."]
-    assert [one.instruction for one in judge.asked].count(encode.REPEAT) == 1
+    assert [one.kind for one in judge.asked].count(encode.REPEATING) == 1
     assert not any("not filed" in one.reason for one in decisions)
 
 

@@ -97,19 +97,36 @@ def test_a_batch_is_of_one_kind_has_every_memory_once_and_fits_into_an_answer() 
     )
     assert many is not None
     assert (len(many["questions"]), len(many["quoted"].splitlines())) == (deferred_answers.MOST, 3)
-    following = deferred_answers.batch(waiting[2:3], waiting[:1])
-    assert following is not None
-    assert following["again"], "its instruction and form are known"
-    assert following["quoted"] == "<memory>\nm3: three\nc: a fact\n</memory>", "m0 is known, too"
-    said = deferred_answers.batch([{**entry("g", shared), "together": ["m0"]}], waiting[:1])
-    assert said is not None
-    assert (said["quoted"], said["questions"][0]["together"]) == ("", ["m0"])
     other: answers.Question = {**entry("f", shared), "instruction": "Other?"}
     after = deferred_answers.batch([other, waiting[2]], waiting[:1])
     assert after is not None
-    assert (after["again"], after["questions"][0]["id"]) == (True, "c"), (
-        "like those before come first"
+    assert after["questions"][0]["id"] == "c", "like those before come first"
+
+
+def test_whoever_has_read_something_does_not_read_it_again() -> None:
+    shared, read = ("m0", "shared"), deferred_answers.Read()
+    one, two = entry("a", shared, ("m1", "one")), entry("b", shared, ("m2", "two"), given="a fact")
+    other: answers.Question = {**entry("c", shared, ("m1", "one")), "instruction": "Other?"}
+    said: answers.Question = {**entry("d", shared, ("m2", "two")), "together": ["m0"]}
+    assert deferred_answers.batch([one], read=read)
+    following = deferred_answers.batch([two], [one], read)
+    assert following is not None
+    assert following["again"], "its instruction and form are known"
+    assert following["quoted"] == "<memory>\nm2: two\nb: a fact\n</memory>", "m0 is known, too"
+    third = deferred_answers.batch([other], [two], read)
+    assert third is not None
+    assert (third["again"], third["same_form"], third["quoted"]) == (False, True, ""), (
+        "all of it is"
     )
+    last = deferred_answers.batch([said], [other], read)
+    assert last is not None
+    assert (last["again"], last["questions"][0]["together"]) == (True, ["m0"])
+    anew = deferred_answers.batch([said], read=read)
+    assert anew is not None
+    assert anew["quoted"] == "<memory>\nm0: shared\nm2: two\n</memory>", (
+        "whoever asks first reads all"
+    )
+    assert not anew["again"]
 
 
 def test_what_a_memory_says_cannot_end_its_quotation_nor_begin_another() -> None:
