@@ -89,6 +89,8 @@ class Snapshot:
     """(text, k) -> ids of active knowledge most like the text, best first."""
     vectors: Callable[[Sequence[str]], tuple[list[str], Vectors]] = _no_vectors
     """ids -> (those that have a vector, their vectors n x d of length 1)."""
+    near: Callable[[float], float] = lambda cosine: cosine
+    """A cosine of the packaged model -> what says as much in the model of these vectors."""
     settled: frozenset[str] = frozenset()
     """Decisions that were made before, wait for a person's review, or were rejected in one."""
     declined: frozenset[str] = frozenset()

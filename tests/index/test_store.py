@@ -13,7 +13,7 @@ from oneiro_vault.core.memory import fingerprint
 from oneiro_vault.core.text.query import analyse, fts_expression
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index.base import Filters
-from oneiro_vault.index.embed.embedders import HashEmbedder
+from oneiro_vault.index.embed.embedders import HashEmbedder, WorkerEmbedder
 from oneiro_vault.index.keyword import database
 from oneiro_vault.index.store import Index
 from tests.index.conftest import Notes
@@ -408,3 +408,14 @@ def test_another_model_gets_vectors_of_its_own_while_the_old_ones_answer(
     assert back.open_vectors()
     assert back.embed() == 30
     assert paths(back, [back.search_vectors(back.query("word4 and more"), 1)[0].key]) == ["4.md"]
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(("model", "least"), [("default", 0.85), ("multilingual-e5-small", 0.95)])
+def test_a_cosine_of_the_packaged_model_in_another(
+    open_index: Open, model: str, least: float
+) -> None:
+    index = open_index(embedder=WorkerEmbedder(model))
+    index.refresh()
+    index.embed()
+    assert index.near(0.85) == pytest.approx(least)

@@ -77,7 +77,8 @@ def groups(snapshot: Snapshot) -> list[list[Note]]:
     ids, vectors = snapshot.vectors(list(notes))
     if len(ids) < 2:
         return []
-    found = clusters(vectors, settings["consolidate.similarity"], settings["consolidate.largest"])
+    least = snapshot.near(settings["consolidate.similarity"])
+    found = clusters(vectors, least, settings["consolidate.largest"])
     return [[notes[ids[position]] for position in members] for members in found]
 
 

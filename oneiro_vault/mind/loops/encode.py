@@ -305,6 +305,8 @@ def _apart(found: Sequence[Note]) -> tuple[list[Note], list[Note]]:
 def questions(capture: Note, longest: int) -> list[Question]:
     """One question for every part of a capture, each with the end of what came before it."""
     memory, parts = capture.memory, pieces(capture.memory.body.strip(), longest)
+    # how far a fact is trusted depends on whose words it cites
+    trust = "" if any(one.own for one in spans(memory.body)) else memory.trust
     found = []
     for number, part in enumerate(parts, 1):
         notes = [("captured", memory.created[:10]), ("project", memory.project)]
@@ -316,7 +318,7 @@ def questions(capture: Note, longest: int) -> list[Question]:
             notes.append(("just before, for understanding only", parts[number - 2][-_BEFORE:]))
         facts = tuple((name, text) for name, text in notes if text)
         shown = Shown(
-            memory.id, memory.title, part, memory.created, memory.trust, memory.source, facts,
+            memory.id, memory.title, part, memory.created, trust, memory.source, facts,
             short=abridged(part, who),
         )  # fmt: skip
         found.append(Question(KIND, INSTRUCTION, Units, (shown,), policy=POLICY, stage=NAME))

@@ -103,6 +103,7 @@ def take(
         settings={name: house.settings[name] for name in (*house.settings, *FIXED)},
         candidates=partial(_candidates, house, known, notes),
         vectors=partial(_vectors, house, notes),
+        near=house.index.near,
         named=partial(_named, house),
         known=answered,
         waited=waited,
