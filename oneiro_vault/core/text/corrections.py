@@ -57,6 +57,8 @@ LONGEST: Final = 600
 MANY: Final = 2_000
 """Characters of a text that says one thing, or a few; longer ones say too much to be corrected by a
 sentence."""
+_MORE: Final = 3
+"""Words and numbers of their own from which the rest of a sentence says something."""
 _FEWEST: Final = 3
 """Words of a clause."""
 _UNITS: Final = 2
@@ -164,6 +166,16 @@ def denied(text: str) -> list[tuple[int, int]]:
     if len(text) > MANY:
         return []
     return [found.span("old") for shape in (*_SHAPES, *_OVER) for found in shape.finditer(text)]
+
+
+def beyond(new: str, old: str) -> str:
+    """What an older sentence says beyond a value that a text says is not so, `…` for the value; ""
+    where it has none, or little is left."""
+    wrong = {fold(one) for start, end in denied(new) for one in claims.content(new[start:end])}
+    words = [one for one in re.finditer(r"\w+", old) if fold(one[0]) in wrong]
+    rest = re.sub(r"\w+", lambda one: "…" if fold(one[0]) in wrong else one[0], old)
+    left = claims.content(rest) | claims.numbers(rest)
+    return rest if words and len(left - claims.content(new) - claims.numbers(new)) >= _MORE else ""
 
 
 def takes_back(sentence: str) -> bool:

@@ -214,12 +214,15 @@ def _affirms(body: str, over: Collection[str]) -> bool:
 
 
 def besides(house: House, text: str, known: memories.Memory) -> str:
-    """The sentences of a short memory that a correction does not speak of: all but the one nearest
-    to it and those whose words it has. Nothing of one in another form than plain sentences."""
+    """The sentences of a short memory that a correction does not speak of: all but those whose
+    words it has and the one nearest to it, of which stays what it says beyond a value that is
+    denied. Nothing of one in another form than plain sentences."""
     body = prose(known.body).strip()
     sentences = [one for one in split_sentences(body) if one.strip()]
-    if len(body) > FACT or "\n" in body or len(sentences) < 2:
+    if len(body) > FACT or "\n" in body:
         return ""
+    if len(sentences) < 2:
+        return corrections.beyond(text, body)
     said = content_words(text)
     shares = [_share(content_words(one), said) for one in sentences]
     vectors = [house.vectors.query(one, wait=True, asks=False)[0] for one in (text, *sentences)]
@@ -228,11 +231,13 @@ def besides(house: House, text: str, known: memories.Memory) -> str:
     else:
         near = shares
     nearest = max(range(len(sentences)), key=lambda at: near[at] + shares[at])
-    return " ".join(
-        one
+    left = [
+        corrections.beyond(text, one)
+        if at == nearest
+        else one * (shares[at] < _SPOKEN_OF or not content_words(one))
         for at, one in enumerate(sentences)
-        if at != nearest and (shares[at] < _SPOKEN_OF or not content_words(one))
-    ).strip()
+    ]
+    return " ".join(filter(None, left)).strip()
 
 
 def _share(words: Collection[str], said: Collection[str]) -> float:

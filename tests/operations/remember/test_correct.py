@@ -176,6 +176,32 @@ def test_what_a_memory_says_besides_stays(lived: App) -> None:
         call("show", id=done["kept"]["id"])
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "left"),
+    [
+        (
+            "Der Rückenkurs startet im April, donnerstags um 18 Uhr, 8 Termine, 120 Euro.",
+            "Der Rückenkurs ist dienstags um 18 Uhr, nicht donnerstags.",
+            "Der Rückenkurs startet im April, … um 18 Uhr, 8 Termine, 120 Euro.",
+        ),
+        (
+            "The yoga course runs on Thursdays from April, eight sessions for 120 euros.",
+            "The yoga course is on Tuesdays, not Thursdays.",
+            "The yoga course runs on … from April, eight sessions for 120 euros.",
+        ),
+        ("The yoga course is on Thursdays.", "The yoga course is on Tuesdays, not Thursdays.", ""),
+    ],
+)
+def test_what_the_corrected_sentence_says_besides_stays(
+    call: Call, old: str, new: str, left: str
+) -> None:
+    ident = stored(call, old)
+    done = call("correct", text=new, id=ident)
+    assert done["replaced"]["id"] == ident
+    kept = done["kept"] and call("show", id=done["kept"]["id"])["body"].strip()
+    assert (kept or "") == left
+
+
 def test_nothing_is_kept_besides_one_sentence_or_what_is_said_again(call: Call) -> None:
     old = stored(call, "The boat is called Petrel.")
     assert call("correct", text="The boat is called Fulmar.", id=old)["kept"] is None
