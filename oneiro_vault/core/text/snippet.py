@@ -26,6 +26,7 @@ _WORDS: Final = 64
 _BREAK: Final = re.compile(r"\n+|[.!?…][\"'”’)\]]*[ \t]+|[。！？]\n*")
 _DOUBLED: Final = re.compile(r"([b-df-hjkmnp-rtvwx])\1$")
 
+_HEADING: Final = re.compile(r"(#{1,6})(?:\s|$)")
 MARKUP: Final = re.compile(
     r"^[ \t]*(?:>[ \t]*|[-*+][ \t]+(?:\[.\][ \t]+)?|\d{1,9}[.)][ \t]+|\[![\w-]+\][+-]?[ \t]*)+"
 )
@@ -72,8 +73,8 @@ class Finder:
         return len(held) / len(self.words) if self.words else 0.0
 
     def best(self, body: str, spots: Sequence[Found]) -> str:
-        """The sentence with most of the words, rarer ones first, as one line; "" when there are
-        none."""
+        """The sentence with most of the words, rarer ones first, as one line; of a heading the
+        first that stands under it; "" when there are none."""
         if not spots:
             return ""
         ends = [*(match.end() for match in _BREAK.finditer(body)), len(body)]
@@ -84,7 +85,8 @@ class Finder:
         place = max(
             held, key=lambda at: (sum(1 / (1 + log(common[number])) for number in held[at]), -at)
         )
-        first, last = ends[place - 1] if place else 0, ends[min(place, len(ends) - 1)]
+        place = _under(body, ends, min(place, len(ends) - 1))
+        first, last = ends[place - 1] if place else 0, ends[place]
         while (
             last - first < _SHORT
             and place + 1 < len(ends)
@@ -94,6 +96,20 @@ class Finder:
             last = ends[place]
         line = _line(body[first : min(last, first + 20 * LONGEST)])
         return around(line, [spot for spot, _ in self.spots(line)], LONGEST)
+
+
+def _under(body: str, ends: Sequence[int], place: int) -> int:
+    """The stretch itself; of a heading the first below it that is none, where there is one."""
+    starts, level = (0, *ends), 0
+    for at in range(place, len(ends)):
+        text = body[starts[at] : ends[at]].strip()
+        heading = _HEADING.match(text)
+        if text and not heading:
+            return at
+        if heading and len(heading[1]) <= level:
+            break
+        level = level or (len(heading[1]) if heading else 0)
+    return place
 
 
 def around(text: str, spots: Sequence[Spot], width: int) -> str:

@@ -119,3 +119,12 @@ def test_how_many_of_the_words_stand_anywhere() -> None:
     finder = Finder(["boiler", "ruth", "may"])
     assert finder.share(finder.spots("The boiler"), "by Ruth", "of boilers") == pytest.approx(2 / 3)
     assert Finder([]).share([], "x") == 0.0
+
+
+def test_of_a_heading_what_stands_under_it_is_shown() -> None:
+    body = (
+        "# Boat\n\n## Mooring\n\n### Summer\n\nPontoon C, berth 14.\n\n## Sold\n\n## Sails\n\nTwo."
+    )
+    assert best(["moor"], body) == "Pontoon C, berth 14."
+    assert best(["sold"], body) == "Sold", "what follows is of another"
+    assert best(["winter"], "#winter in Hamnavoe\n\nMay.") == "winter in Hamnavoe", "a tag"
