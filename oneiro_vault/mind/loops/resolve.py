@@ -292,10 +292,12 @@ def type_of(capture: Note, unit: Unit) -> str:
 
 
 def steps(unit: Unit) -> list[str]:
-    """The steps of a procedure, without their numbers; none of what is a fact or one sentence."""
-    lines = [
-        line(claims.LIST_MARK.sub("", one)) for one in unit.content.splitlines() if one.strip()
-    ]
+    """The steps of a procedure, without their numbers and what introduces them ("How a draft goes
+    out:"); none of what is a fact or one sentence."""
+    given = [one.strip() for one in unit.content.splitlines() if one.strip()]
+    headed = bool(given) and given[0].endswith(":") and not claims.LIST_MARK.match(given[0])
+    # no step ends as a heading: they are read again when they are filed
+    lines = [line(claims.LIST_MARK.sub("", one)).rstrip(":") for one in given[headed:]]
     return lines if unit.trigger.strip() and len(lines) > 1 else []
 
 

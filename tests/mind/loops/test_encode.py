@@ -696,6 +696,15 @@ def test_what_is_dictated_as_a_procedure_becomes_one() -> None:
     assert new(first).body == "1. Bump the version.\n2. Run make golden.\n3. Tag it."
 
 
+def test_what_introduces_the_steps_of_a_procedure_is_none() -> None:
+    said = capture(body=DICTATED, source="capture", trust="said", extra={"captured": "session"})
+    for heading, steps in (("When we cut a release:", ""), ("1. Cut a release:", "Cut a release\n")):
+        headed = HOW | {"content": f"{heading}\n{HOW['content']}"}
+        first, _ = drive(answers([headed]), snap(said))
+        told = f"{steps}Bump the version.\nRun make golden.\nTag it.".splitlines()
+        assert new(first).body == "\n".join(f"{n}. {one}" for n, one in enumerate(told, 1))
+
+
 def test_from_outside_comes_no_procedure_and_no_rule() -> None:
     first, _ = drive(answers([HOW | {"kind": "instruction"}]), snap(capture(body=DICTATED)))
     assert new(first).meta["type"] == "semantic"
