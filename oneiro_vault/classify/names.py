@@ -75,13 +75,15 @@ class Tie:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two that a sentence names, in its order (None: whoever speaks); the codes of their looks; and
-    what the model makes of the words before, of, between and after them, 5 x 64."""
+    """Two that a sentence names, in its order (None: whoever speaks); the codes of their looks;
+    what the model makes of the words before, of, between and after them, 5 x 64; and how close the
+    second is to whoever speaks, where a word beside it tells ("my sister")."""
 
     first: Name | None
     second: Name
     looks: list[int]
     states: Array
+    close: str = ""
 
 
 def find(texts: Sequence[str]) -> list[list[Name]]:
@@ -215,6 +217,11 @@ _STOPS: Final = frozenset(
 )
 """Where another clause may begin."""
 _OVER: Final = (("used", "to"), ("moved", "from"))
+_BETWEEN: Final = "between"
+_COUPLE: Final = "partner_of"
+"""What a business partner is not."""
+_OPEN: Final = ("related_to", "knows", "owns", LOOSE)
+"""Relations that "my sister" makes closer."""
 
 
 def pairs(text: str, found: Sequence[Name], states: Array) -> Iterator[Pair]:
@@ -288,7 +295,22 @@ class _Row:
             () if one is None else range(first + 1, second),
             range(second + 1, min(len(self._said), second + 4)),
         )  # fmt: skip
-        return Pair(one, other, codes, np.concatenate([self._mean(part) for part in parts]))
+        states = np.concatenate([self._mean(part) for part in parts])
+        return Pair(one, other, codes, states, "" if one else self._close(second))
+
+    def _close(self, place: int) -> str:
+        """How the one at a place is close to whoever speaks: "my little sister Ana", "Ana is my
+        sister"."""
+        told = _close()
+        for at, word in enumerate(self._said):
+            mine = at - 1 if at and self._kinds[at - 1] == "#first" else at - 2
+            whose = mine >= 0 and self._kinds[mine] == "#first" and "'" not in self._said[at - 1]
+            low, high = (at + 1, place) if at < place else (place + 1, mine)
+            how = told.get(word, _BETWEEN)
+            beside = whose and all(told.get(one) == _BETWEEN for one in self._said[low:high])
+            if beside and how != _BETWEEN and (how != _COUPLE or mine == at - 1):
+                return how
+        return ""
 
     def _mean(self, places: Sequence[int]) -> Array:
         rows = [number for place in places for number in self._at[place]]
@@ -336,8 +358,19 @@ def _runs(mark: str, row: Sequence[str], longest: int) -> Iterator[str]:
 @cache
 def _speak() -> Mapping[str, str]:
     """Word -> the kind of tie that it speaks of."""
-    table = tomllib.loads(Path(__file__).with_name("relations.toml").read_text("utf-8"))
-    return {word: f"#{kind}" for kind, said in table.items() for word in said.split()}
+    kinds = {kind: said for kind, said in _table().items() if kind != "close"}
+    return {word: f"#{kind}" for kind, said in kinds.items() for word in said.split()}
+
+
+@cache
+def _close() -> Mapping[str, str]:
+    """Word -> the relation of one who is called so to whoever calls them that; "between": it may
+    stand between that and a name."""
+    return {word: kind for kind, said in _table()["close"].items() for word in said.split()}
+
+
+def _table() -> Mapping[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("relations.toml").read_text("utf-8"))
 
 
 def chances(given: Sequence[Pair], learned: Mapping[str, Array]) -> Array:
@@ -357,7 +390,8 @@ def _ties(given: Iterator[Pair]) -> Iterator[Tie]:
         answers = [str(one) for one in learned["answers"]]
         for one, row in zip(known, chances(known, learned), strict=True):
             if tie := told(one, dict(zip(answers, row.tolist(), strict=True))):
-                yield tie
+                closer = one.close and tie.relation in _OPEN
+                yield Tie(one.second.text, one.close, "", tie.likely) if closer else tie
 
 
 def told(pair: Pair, likely: Mapping[str, float]) -> Tie | None:

@@ -22,6 +22,12 @@ the person wants and may not eat is there."""
 
 PERSON: Final = "the person"
 """Whoever typed it, where others are told."""
+_MEANT: Final = re.compile(
+    r"(?:(?:the|der|die|das|den|dem|el|la|de|o|a) |l['’])?(?:user|person|nutzer|benutzer|anwender|"
+    r"utilisateur|utilisatrice|usuario|usuaria|utente|gebruiker)(?:in)?|"
+    r"i|me|myself|ich|mich|mir"
+)
+"""What models call whoever typed it, folded."""
 _LEAD: Final = re.compile(
     r"(?:(?:and|but|also|ok|okay|yeah|yep|right|hi|hello|well|oh|so|by the way|for the record|fyi|"
     r"und|außerdem|übrigens)[,.!]* )*",
@@ -78,6 +84,11 @@ _FIRST: Final = (
     (re.compile(r"\b(?:my|our|mein\w{0,2}|unser\w{0,2})\b", re.I), "the person's"),
     (re.compile(r"\b(?:i|me|mine|myself|we|us|ours|ich|mir|mich|wir|uns)\b", re.I), "the person"),
 )
+
+
+def is_person(name: str) -> bool:
+    """Does a name mean whoever typed it?"""
+    return bool(_MEANT.fullmatch(fold(name).strip()))
 
 
 def speaks(text: str) -> bool:

@@ -1,5 +1,6 @@
 """What there is to say of people and things: kinds of entities, facts, events and opinions, and the
-typed relations between any two (Octybot's taxonomy, complete).
+typed relations between any two (Octybot's taxonomy, complete, with the closest kin, pets and
+mentors beside it).
 
 Both lists are closed. A note with another kind, or another relation, is kept as it is.
 """
@@ -32,7 +33,8 @@ CATEGORIES: Final[Mapping[str, str]] = {
     "project": "works_on/has_contributor responsible_for/assigned_to depends_on/blocks "
     "part_of/contains",
     "social": "knows/knows associated_with/associated_with related_to/related_to "
-    "introduced_by/introduced",
+    "introduced_by/introduced partner_of/partner_of sibling_of/sibling_of parent_of/child_of "
+    "has_pet/pet_of mentors/mentored_by",
     "spatial": "located_at/houses near/near adjacent_to/adjacent_to",
     "tool": "uses/used_by hosted_on/hosts integrates_with/integrates_with",
     "conceptual": "about/has_topic requires_skill/skill_of instance_of/has_instance",

@@ -31,7 +31,7 @@ from oneiro_vault.mind.loops.resolve import LOOP as NAME
 from oneiro_vault.mind.loops.resolve import Place, Unit, names, tags
 from oneiro_vault.mind.support import capitalised
 
-POLICY: Final = 3
+POLICY: Final = 4
 KIND: Final = "encode.units"
 UNFILED: Final = "unfiled"
 """Flag of a long capture of which nothing was filed: a person is to look."""
@@ -54,7 +54,8 @@ _CUTS: Final = (
 _KINDS: Final = " ".join(one for what in ("fact", "event", "opinion") for one in KINDS[what])
 _RELATIONS: Final = (
     "works_for manages member_of owns client_of works_on responsible_for depends_on part_of knows "
-    "related_to introduced_by located_at uses hosted_on integrates_with instance_of caused_by"
+    "partner_of parent_of sibling_of related_to has_pet mentors introduced_by located_at uses "
+    "hosted_on integrates_with instance_of caused_by"
 )
 """Of each pair that people state, the end they name first."""
 OUTCOME: Final = 300
@@ -80,8 +81,8 @@ INSTRUCTION: Final = (
     "when it is not so before (a move, a new job, a new price), else an empty string, as for an "
     "appointment, a deadline or a journey, whose day stands in the words; `kind`: "
     f"{_KINDS}, or an empty string; `importance`: from 0 (a detail) over 0.5 to 1 (it changes a "
-    "life or a company); `relations`: how two that it names are related "
-    f"(`subject`, `relation`, `other`), of {_RELATIONS}. How something is always done, in steps, "
+    "life or a company); `relations`: how two that it names are related (`subject`, `relation`, "
+    f"`other`; `the user` is one, too), of {_RELATIONS}. How something is always done, in steps, "
     "is one unit too: each step on a line of `content`, and `trigger` says in a few words when it "
     "applies, else it is empty. Of the whole part: `topics`, up to five; `outcome`, how it ended "
     "in one sentence (what was decided, done or left open), or an empty string. "
@@ -118,6 +119,10 @@ class Filing:
     questions: list[Question]
     settled: bool = True
     """Is nothing open any more?"""
+    known: frozenset[str] = frozenset()
+    """As for `citations.cited`."""
+    own: frozenset[str] = frozenset()
+    """The person's names."""
     refused: dict[str, tuple[Unit, str, str]] = field(default_factory=dict)
     """Key -> (fact that its capture does not say, its question, why)."""
     units: dict[str, tuple[Unit, str, Note]] = field(default_factory=dict)
@@ -162,21 +167,23 @@ name: Final = NAME
 def run(snapshot: Snapshot) -> Asking:
     """First what is said in each capture, then the place of each fact."""
     longest = max(_SMALLEST, snapshot.settings["encode.piece"])
-    filings = [Filing(capture, questions(capture, longest)) for capture in waiting(snapshot)]
+    captures = waiting(snapshot)
+    filings = [Filing(capture, questions(capture, longest)) for capture in captures]
     if not filings:
         return []
     verdicts = yield [question for filing in filings for question in filing.questions]
     claimed: set[str] = set()
     asked: dict[str, Question] = {}
     known = subjects(snapshot)
-    names = named(snapshot, [filing.capture for filing in filings])
+    names, own = named(snapshot, captures), resolve.own_names(snapshot)
     for filing in filings:
-        read(filing, verdicts, names)
+        filing.known, filing.own = names, own
+        read(filing, verdicts)
     repeats = [repeated(filing) for filing in filings]
     asking = [question for one in repeats for question in one.values()]
     said = (yield asking) if asking else {}
     for filing, again in zip(filings, repeats, strict=True):
-        read_again(filing, again, said, names)
+        read_again(filing, again, said)
         asked.update(_open(snapshot, filing, claimed, known))
     places = (
         (yield list({question.id: question for question in asked.values()}.values()))
@@ -350,11 +357,8 @@ def pieces(text: str, longest: int, cuts: Sequence[re.Pattern[str]] = _CUTS) -> 
     return found + pieces(text[start:end], longest, cuts[1:])
 
 
-def read(
-    filing: Filing, verdicts: Mapping[str, Verdict], known: frozenset[str] = frozenset()
-) -> None:
-    """Take the facts out of the answers about a capture's parts. `known`: as for
-    `citations.cited`."""
+def read(filing: Filing, verdicts: Mapping[str, Verdict]) -> None:
+    """Take the facts out of the answers about a capture's parts."""
     for question in filing.questions:
         verdict = verdicts[question.id]
         if not verdict.ok or not isinstance(verdict.answer, Units):
@@ -363,20 +367,22 @@ def read(
         filing.settled = filing.settled and verdict.answer.complete
         filing.judges[question.id] = verdict.judge
         filing.topics += map(resolve.line, verdict.answer.topics)
-        filing.outcome = _outcome(filing.capture, verdict.answer.outcome, known) or filing.outcome
-        _take(filing, question, verdict.answer.units, known)
+        ended = _outcome(filing.capture, verdict.answer.outcome, filing.known)
+        filing.outcome = ended or filing.outcome
+        _take(filing, question, verdict.answer.units)
 
 
-def _take(filing: Filing, question: Question, units: Sequence[Unit], known: frozenset[str]) -> None:
+def _take(filing: Filing, question: Question, units: Sequence[Unit]) -> None:
     memory = filing.capture.memory
     for unit in units:
         if said := resolve.steps(unit):
             unit = unit.model_copy(update={"content": "\n".join(said)})
+        unit = resolve.of_person(unit, filing.own)
         words = " ".join(tokens(unit.content))
         key = f"{memory.id} {words}"
         if words in _EMPTY or key in filing.units:
             continue
-        rests = citations.cited(unit, memory, known)
+        rests = citations.cited(unit, memory, filing.known)
         if rests.problem:
             filing.refused.setdefault(key, (unit, question.id, rests.problem))
         else:
@@ -402,10 +408,7 @@ def repeated(filing: Filing) -> dict[str, Question]:
 
 
 def read_again(
-    filing: Filing,
-    repeats: Mapping[str, Question],
-    said: Mapping[str, Verdict],
-    known: frozenset[str],
+    filing: Filing, repeats: Mapping[str, Question], said: Mapping[str, Verdict]
 ) -> None:
     """Take what was said again instead of what was refused; leave out the rest, with the reason."""
     refused, filing.refused = filing.refused, {}
@@ -415,7 +418,7 @@ def read_again(
         verdict = said[question.id]
         if verdict.ok and isinstance(verdict.answer, Units):
             filing.judges[question.id] = verdict.judge
-            _take(filing, question, verdict.answer.units, known)
+            _take(filing, question, verdict.answer.units)
     filing.settled = filing.settled and not waiting
     new = [unit.content for key, (unit, *_) in filing.units.items() if key not in before]
     for unit, asked, why in refused.values():

@@ -14,11 +14,19 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from oneiro_vault.classify.classifier import intents
-from oneiro_vault.core.conversation.personal import PERSON
+from oneiro_vault.core.conversation.personal import PERSON, is_person
 from oneiro_vault.core.conversation.turns import KEY as SPANS
 from oneiro_vault.core.conversation.turns import OWN, REFLECTION
 from oneiro_vault.core.markdown.taxonomy import CATEGORY, KINDS, prose, relations, stated
-from oneiro_vault.core.memory import OWN_WORDS, PROCEDURE, epoch, moment, no_weaker, weakest
+from oneiro_vault.core.memory import (
+    ENTITY,
+    OWN_WORDS,
+    PROCEDURE,
+    epoch,
+    moment,
+    no_weaker,
+    weakest,
+)
 from oneiro_vault.core.question import TOGETHER, Answer, Question, ShownId
 from oneiro_vault.core.text import claims, corrections, polarity
 from oneiro_vault.core.text.language import CAPITALISING, detect
@@ -316,16 +324,41 @@ def _items(unit: Unit, trust: str) -> Iterator[str]:
     """Relations of the closed list, between two that the fact or what it cites names, or one and
     the person whose own words it has."""
     said = fold(f"{unit.content} {unit.quote}")
-    speaks = trust in OWN_WORDS
     for one in unit.relations:
+        given = [PERSON if is_person(name) else name for name in (one.subject, one.other)]
         ends = [
             name
-            for name in names([one.subject, one.other])
-            if fold(name) in said or (speaks and name == PERSON)
+            for name in names(given)
+            if (trust in OWN_WORDS if name == PERSON else fold(name) in said)
         ]
         relation = line(one.relation).lower().replace(" ", "_")
         if len(ends) == 2 and CATEGORY.get(relation, _TEXT) != _TEXT:
             yield stated(ends[0], relation, ends[1])
+
+
+def of_person(unit: Unit, own: Collection[str]) -> Unit:
+    """A fact whose relations are the person's where they give one of their `own` names (folded),
+    though its words call them the user."""
+    said = fold(f"{unit.content} {unit.quote}")
+
+    def end(name: str) -> str:
+        return PERSON if fold(name) in own and fold(name) not in said else name
+
+    given = [
+        one.model_copy(update={"subject": end(one.subject), "other": end(one.other)})
+        for one in unit.relations
+    ]
+    return unit.model_copy(update={"relations": given})
+
+
+def own_names(snapshot: Snapshot) -> frozenset[str]:
+    """What the person is called (folded), by the entity that is the person."""
+    return frozenset(
+        fold(name)
+        for note in snapshot.of(ENTITY)
+        for name in (note.memory.title, *note.memory.aliases)
+        if PERSON in note.memory.aliases
+    )
 
 
 def _kind(capture: Note, unit: Unit) -> str:

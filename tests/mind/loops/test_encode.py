@@ -698,7 +698,10 @@ def test_what_is_dictated_as_a_procedure_becomes_one() -> None:
 
 def test_what_introduces_the_steps_of_a_procedure_is_none() -> None:
     said = capture(body=DICTATED, source="capture", trust="said", extra={"captured": "session"})
-    for heading, steps in (("When we cut a release:", ""), ("1. Cut a release:", "Cut a release\n")):
+    for heading, steps in (
+        ("When we cut a release:", ""),
+        ("1. Cut a release:", "Cut a release\n"),
+    ):
         headed = HOW | {"content": f"{heading}\n{HOW['content']}"}
         first, _ = drive(answers([headed]), snap(said))
         told = f"{steps}Bump the version.\nRun make golden.\nTag it.".splitlines()
@@ -731,6 +734,22 @@ def test_a_fact_has_its_kind_and_weight_and_states_relations_of_whom_it_names() 
     nonsense = TIE | {"kind": "nice", "importance": 7.0, "relations": []}
     first, _ = drive(answers([nonsense]), snap(capture(body=TOLD)))
     assert not {"kind", "importance"} & new(first).meta.keys()
+
+
+@pytest.mark.parametrize("user", ["the user", "User", "die Nutzerin", "I", "Freya Tregear"])
+def test_relations_are_stated_of_whoever_speaks(user: str) -> None:
+    session: Any = {"source": "capture", "extra": {"captured": "session"}}
+    me = note("e", "", type="entity", title="Freya Tregear", aliases=("the person",))
+    ties = [{"subject": "Bryony", "relation": "sibling_of", "other": user}]
+    fact = {"content": "Bryony is the user's sister.", "quote": "my sister Bryony is here"}
+    talk = capture(body="User: my sister Bryony is here", trust="said", **session)
+    first, _ = drive(answers([fact | {"relations": ties}]), snap(talk, me))
+    assert new(first).body == (
+        "Bryony is the user's sister.\n\n- [[Bryony]] sibling_of [[the person]]\n"
+    )
+    heard = capture(body="User: my sister Bryony is here", trust="external")
+    first, _ = drive(answers([fact | {"relations": ties}]), snap(heard, me))
+    assert "sibling_of" not in new(first).body, "of nobody knows whom"
 
 
 def test_new_words_keep_the_relations_and_what_is_said_again_is_known() -> None:
