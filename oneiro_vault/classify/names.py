@@ -52,14 +52,15 @@ _PARTS: Final = re.compile(r"(.)\1+")
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """`text[start:end]` without what makes it a possessive, what it names, and how likely it is a
-    name (0-1)."""
+    """`text[start:end]` without what makes it a possessive, what it names, how likely it is a name,
+    and how likely one of that kind (0-1)."""
 
     text: str
     kind: str
     start: int
     end: int
     likely: float
+    sure: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,10 @@ def _names(text: str, offset: int, states: Array) -> Iterator[Name]:
         if not any(letter.isalnum() for letter in said):
             continue
         likely = float(np.min(1 - chances[first : last + 1, 0]))
-        yield Name(said, chosen[first][2:], offset + start, offset + start + len(said), likely)
+        kind = chosen[first][2:]
+        at = [number for number, label in enumerate(LABELS) if label[2:] == kind]
+        sure = float(np.min(chances[first : last + 1, at].sum(axis=1)))
+        yield Name(said, kind, offset + start, offset + start + len(said), likely, sure)
 
 
 def runs(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -409,9 +413,10 @@ def told(pair: Pair, likely: Mapping[str, float]) -> Tie | None:
 
 @cache
 def version() -> str:
-    """Differs where other weights may find other names, or other words are a person's own."""
+    """Differs where other weights may find other names, other words are a person's own, or more
+    is told of a name."""
     weights = (crc32(path.read_bytes()) for path in (WEIGHTS, pasted.GRAPH))
-    return f"{trained_with()}, {', '.join(f'{one:08x}' for one in weights)}"
+    return f"{trained_with()}, {', '.join(f'{one:08x}' for one in weights)}, 2"
 
 
 @cache

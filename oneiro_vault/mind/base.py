@@ -19,10 +19,18 @@ from oneiro_vault.core.question import Question, Shown, Verdict
 from oneiro_vault.vault.history.commit_log import Entry
 
 Vectors = npt.NDArray[np.float32]
-Named = tuple[str, str, float]
-"""A name as it is written, what it names (`classify.names.KINDS`), how likely it is one."""
 Asking = Generator[list[Question], Mapping[str, Verdict], "list[Decision]"]
 """Yields questions, is sent {question id: verdict} for all of them, returns decisions."""
+
+
+class Named(NamedTuple):
+    """A name as it is written, what it names (`classify.names.KINDS`), how likely it is a name, and
+    one of that kind."""
+
+    name: str
+    kind: str
+    likely: float
+    sure: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,8 @@ _TITLES: Final = re.compile(r"^(?:mrs?|ms|dr|herr|frau|señora?|madame|monsieur)
 @dataclass
 class Score:
     """`has` of `expected` have a note, `several` more than one; `merged` of `notes` stand for two;
-    `sourced` of `sentences` name their source."""
+    `people` of the notes of people say so, `mistaken` others say it too; `sourced` of `sentences`
+    name their source."""
 
     expected: int = 0
     has: int = 0
@@ -41,6 +42,9 @@ class Score:
     notes: int = 0
     merged: int = 0
     strangers: int = 0
+    bodies: int = 0
+    people: int = 0
+    mistaken: int = 0
     sentences: int = 0
     sourced: int = 0
     told: list[str] = field(default_factory=list)
@@ -48,7 +52,8 @@ class Score:
     def __str__(self) -> str:
         return (
             f"{self.has}/{self.expected} have one note, {self.several} several; {self.notes} notes,"
-            f" {self.merged} of two people, {self.strangers} of none on the list; "
+            f" {self.merged} of two people, {self.strangers} of none on the list;"
+            f" {self.people}/{self.bodies} people are persons, {self.mistaken} others are; "
             f"{self.sourced}/{self.sentences} sentences with a source"
         )
 
@@ -90,6 +95,12 @@ def scored(listed: Mapping[str, Any], shown: Sequence[Mapping[str, Any]]) -> Sco
     people = known[: len(listed["people"])]
     for one, own in zip(shown, mine, strict=True):
         bearers = [names for names in people if own & names]
+        person = one["meta"].get("kind") == "person"
+        score.bodies += bool(bearers)
+        score.people += bool(bearers) and person
+        if person and not bearers:
+            score.mistaken += 1
+            score.told.append(f"no person: {one['meta']['title']}")
         score.merged += len(bearers) > 1 and not any(own <= names for names in bearers)
         if not any(own & names for names in known):
             score.strangers += 1

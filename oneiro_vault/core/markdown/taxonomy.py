@@ -1,6 +1,5 @@
 """What there is to say of people and things: kinds of entities, facts, events and opinions, and the
-typed relations between any two (Octybot's taxonomy, complete, with the closest kin, pets and
-mentors beside it).
+typed relations between any two (Octybot's taxonomy, complete, and the closest kin, pets, mentors).
 
 Both lists are closed. A note with another kind, or another relation, is kept as it is.
 """
@@ -57,7 +56,23 @@ CATEGORY: Final[Mapping[str, str]] = {
 """Relation -> its category."""
 
 
-STATED: Final = re.compile(r"\n*^- \[\[[^\[\]\n]+\]\] [a-z_]+ \[\[[^\[\]\n]+\]\]$", re.M)
+ENDS: Final[Mapping[str, tuple[str, str]]] = {
+    "works_for": ("person", "organization"),
+    "located_at": ("", "place"),
+    "uses": ("", "system"),
+    "hosted_on": ("", "system"),
+    "introduced_by": ("", "person"),
+    "has_pet": ("person", "animal"),
+    "pet_of": ("animal", "person"),
+    **dict.fromkeys(("manages", "member_of", "works_on", "responsible_for"), ("person", "")),
+    **dict.fromkeys(
+        "knows reports_to partner_of sibling_of parent_of child_of mentors mentored_by".split(),
+        ("person", "person"),
+    ),
+}
+"""What a relation says of both its ends: kinds of entities, "" for nothing; an `animal` is none."""
+
+STATED: Final = re.compile(r"\n*^- \[\[([^\[\]\n]+)\]\] ([a-z_]+) \[\[([^\[\]\n]+)\]\]$", re.M)
 """An item that only states a relation, as `stated` writes it."""
 
 
@@ -69,6 +84,14 @@ def stated(subject: str, relation: str, other: str) -> str:
 def relations(body: str) -> list[str]:
     """The items of a body that only state relations."""
     return [found[0].strip() for found in STATED.finditer(body)] if "]] " in body else []
+
+
+def kinds(body: str) -> list[tuple[str, str]]:
+    """(name, kind) as the relations that a body states tell them."""
+    found = STATED.findall(body) if "]] " in body else []
+    ends = [(one, other, *ENDS.get(how, ("", ""))) for one, how, other in found]
+    pairs = [pair for one, other, *kinds in ends for pair in ((one, kinds[0]), (other, kinds[1]))]
+    return [(name, kind) for name, kind in pairs if kind]
 
 
 def prose(body: str) -> str:

@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
 from oneiro_vault.classify.spans import named, own_words
 from oneiro_vault.core.conversation import personal, turns
+from oneiro_vault.core.markdown import taxonomy
 from oneiro_vault.core.markdown.taxonomy import KINDS, prose
 from oneiro_vault.core.memory import ENTITY, OVER, Memory, captured
 from oneiro_vault.core.text.claims import split_sentences
 from oneiro_vault.core.text.corrections import DAYS
 from oneiro_vault.core.text.query import fold
-from oneiro_vault.mind.base import NOW, Asking, Decision, New, Note, Set, Snapshot, keyed
+from oneiro_vault.mind.base import NOW, Asking, Decision, Named, New, Note, Set, Snapshot, keyed
 from oneiro_vault.mind.blocks import ours
 
 NAME: Final = "entities"
@@ -36,7 +37,8 @@ SHOWN: Final = 6
 """Sentences of a profile, the newest."""
 LONGEST: Final = 300
 """Characters of one."""
-RESTS: Final = "dormant"
+RESTS: Final = "archived"
+"""What a profile is of which nothing is left. It was `dormant`, which graphs and searches show."""
 FILING: Final = ("remember", "supersede", "link", "flag")
 """What a night did when it made a fact of a conversation."""
 LIKELY: Final = 0.5
@@ -44,6 +46,9 @@ LIKELY: Final = 0.5
 SURE: Final = 0.95
 """How likely it is a person's where a conversation and a fact of it are enough, and a name where
 the same word mostly is none."""
+SOMEBODY: Final = 0.8
+"""How likely a name without a title is a person's, over all times that it is found, at least: of 24
+people of two lived weeks 23 are, of 13 places, tools, drugs, nouns and a dog none (all before)."""
 OFTEN: Final = 0.3
 """Share of the memories with a word in which it was taken for a name, at least."""
 _SHORT: Final = 2
@@ -66,6 +71,14 @@ _NOBODY: Final = frozenset(
     """.split()
 ) | {"the person", "the user", "the assistant", *DAYS}
 """What is no name of anybody, folded."""
+_DOT: Final = re.compile(r"\.(?= |$)")
+_NOUN: Final = re.compile(r"[^\W\d_a-zß-öø-ÿ]")
+"""How a German noun begins."""
+_THING: Final = re.compile(
+    r" (?:the|in|near|aus|via|us(?:e|es|ed|ing)|nutz(?:e|en|t)|verwende[nt]?|installed|"
+    r"dog|cat|horse|hund|katze|kater|pferd) $"
+)
+"""What stands before what is no person's name, folded."""
 _ARTICLES: Final = "the a an every this that ein eine einen einem einer kein keine jeden".split()
 """What stands before a common word, and seldom before a name."""
 _MARKS: Final = str.maketrans("“”", "''")
@@ -77,11 +90,17 @@ class Subject:
 
     spellings: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
+    stated: Counter[str] = field(default_factory=Counter)
+    """What relations say it is."""
     notes: dict[str, Note] = field(default_factory=dict)
     forms: set[str] = field(default_factory=set)
     likely: float = 0.0
     person: float = 0.0
     """How likely it is a name, and a person's, where that is said most clearly."""
+    somebody: float = 0.0
+    """How likely it is a person's, summed over all times that it has a kind."""
+    typed: bool = False
+    """Did somebody type it with a capital? A model that makes a fact of it always does."""
 
     @property
     def small(self) -> bool:
@@ -104,19 +123,40 @@ class Subject:
         return [best[form] for form in sorted(best.keys() - {fold(self.title)})]
 
     @property
-    def kind(self) -> str:
+    def likeliest(self) -> str:
         """What it most likely is, "" where nothing tells."""
-        most = self.kinds.most_common(1)
+        most = (self.stated or self.kinds).most_common(1)
         return most[0][0] if most and most[0][0] in KINDS["entity"] else ""
+
+    @property
+    def kind(self) -> str:
+        """What it is, "" rather than a person where that is not sure."""
+        sure = self.stated or any(_bare(form) != form for form in self.forms)
+        doubted = not sure and self.somebody < SOMEBODY * self.kinds.total()
+        return "" if self.likeliest == "person" and doubted else self.likeliest
+
+    @property
+    def proper(self) -> bool:
+        """Is it a thing's name that somebody types with a capital? Small letters ("latex") may mean
+        something else."""
+        return self.typed and self.likeliest != "person"
+
+    def written(self, text: _Text) -> bool:
+        """Has a text its name with the capitals of its spellings?"""
+        written = (_plain(one) for one in self.spellings if one != one.lower())
+        return any(f" {one} " in text.written for one in written)
 
     def take(self, other: Subject) -> None:
         """What was said of it by another form of its name."""
         self.spellings += other.spellings
         self.kinds += other.kinds
+        self.stated += other.stated
         self.notes |= other.notes
         self.forms |= other.forms
         self.likely = max(self.likely, other.likely)
         self.person = max(self.person, other.person)
+        self.somebody += other.somebody
+        self.typed = self.typed or other.typed
 
     def counts(self) -> bool:
         """Is it named often enough?"""
@@ -152,8 +192,8 @@ def run(snapshot: Snapshot) -> Asking:
     new.sort(key=lambda one: -len(one[1].notes))
     made = (_made(name, subject, over) for name, subject in new)
     kept = (
-        _kept(note, [one for one in subjects.values() if one.forms & names], over)
-        for note, names in _profiles(snapshot)
+        _kept(note, mine, over) if mine or not twice else _resting(note, twice)
+        for note, mine, twice in _profiled(snapshot, subjects)
     )
     first = islice((one for one in made if one is not None), MOST)
     return [*first, *islice((one for one in kept if one is not None), MOST)]
@@ -167,30 +207,51 @@ def _subjects(snapshot: Snapshot) -> dict[str, Subject]:
     tagged = snapshot.named(notes)
     for note in notes:
         about = [] if captured(note.memory) else note.memory.about
-        given = [(name, "", 1.0) for name in dict.fromkeys(about) if _CAPITAL.match(name)]
-        for written, kind, likely in (*given, *tagged.get(note.id, ())):
-            name = _DATIVE.sub(r"\1", written)
-            form = fold(name)
-            if likely >= LIKELY and kind in _NAMED and not _nobody(form, name):
+        given = [Named(name, "", 1.0) for name in dict.fromkeys(about) if _CAPITAL.match(name)]
+        read = tagged.get(note.id, ())
+        capitals = not captured(note.memory) and any(_CAPITAL.match(one.name) for one in read)
+        for one in (*given, *read):
+            name = _DATIVE.sub(r"\1", one.name)
+            form = _form(name)
+            if one.likely >= LIKELY and one.kind in _NAMED and not _nobody(form, name):
                 subject = found.setdefault(form, Subject(forms={form}))
                 subject.spellings[" ".join(name.split())] += 1
-                subject.kinds.update([kind] if kind else [])
+                subject.kinds.update([one.kind] if one.kind else [])
                 subject.notes[note.id] = note
-                subject.likely = max(subject.likely, likely)
-                subject.person = max(subject.person, likely if kind == "person" else 0.0)
-    _bare_possessives(found, notes)
+                subject.likely = max(subject.likely, one.likely)
+                subject.typed |= name != name.lower() and not note.memory.derived_from
+                if one.kind == "person":
+                    subject.person = max(subject.person, one.likely)
+                    thing = (capitals and name == name.lower()) or texts[note.id].of_thing(form)
+                    subject.somebody += 0.0 if thing else one.sure
+    for name, kind in (pair for note in notes for pair in taxonomy.kinds(note.memory.body)):
+        if known := found.get(_form(name)):
+            known.stated[kind] += 1
+    _possessives(found, notes, texts)
     _mentioned(found, notes, texts)
     for form in [form for form, one in found.items() if _common(form, one, texts)]:
         del found[form]
     return _joined(found)
 
 
-def _bare_possessives(found: dict[str, Subject], notes: Sequence[Note]) -> None:
+def _form(name: str) -> str:
+    """A name as it is compared: "Dr. Hempel" is "dr hempel"."""
+    return _DOT.sub("", fold(name))
+
+
+def _possessives(
+    found: dict[str, Subject], notes: Sequence[Note], texts: Mapping[str, _Text]
+) -> None:
     """Who writes small letters and no apostrophes says "bukolas at the door" of Bukola, if that
     name stands anywhere, in words from outside too, and "dr halims" of whom they call Halim; not
-    where a sentence has both ("andreas and andrea"), nor of "banks" where there is a Mr Banks."""
+    where a sentence has both ("andreas and andrea"), nor of "banks" where there is a Mr Banks. In
+    German "Lottes Turnier" is Lotte's, who is known."""
     lasts = {form.split()[-1] for form in found if " " in form}
-    ends = [form for form, one in found.items() if form[-1] == "s" and one.small]
+    ends = [
+        form
+        for form, one in found.items()
+        if form[-1] == "s" and (one.small or (form[:-1] in found and _owns(one, texts)))
+    ]
     ends = [form for form in ends if len(form) > _SHORT + 1 and form not in lasts]
     if not ends:
         return
@@ -201,13 +262,22 @@ def _bare_possessives(found: dict[str, Subject], notes: Sequence[Note]) -> None:
         if known and not _together(found[form], form, stem):
             mine = found.pop(form)
             subject = found.setdefault(stem, Subject(forms={stem}))
+            title = mine.title[:-1]
             subject.take(mine)
-            subject.spellings[stem] += mine.spellings.total() + 1  # it is the title
+            subject.spellings[title] += mine.spellings.total() + 1
+
+
+def _owns(subject: Subject, texts: Mapping[str, _Text]) -> bool:
+    """Does a word with a capital follow wherever it stands?"""
+    said = [texts[ident].written.split(f" {subject.title} ") for ident in subject.notes]
+    after = [part for parts in said for part in parts[1:]]
+    return bool(after) and all(map(_NOUN.match, after))
 
 
 def _nobody(form: str, name: str) -> bool:
     small = name == name.lower()
-    return form in _NOBODY or len(form) < _SHORT or (small and personal.chatter(form))
+    nobody = form in _NOBODY or personal.is_person(form)
+    return nobody or len(form) < _SHORT or (small and personal.chatter(form))
 
 
 def _together(subject: Subject, form: str, other: str) -> bool:
@@ -221,7 +291,7 @@ def _common(form: str, subject: Subject, texts: Mapping[str, _Text]) -> bool:
     """Is it a common word that was taken for a name? Nobody writes it with a capital, and it has an
     article, or surely is nobody's name; and it surely is no person's, nor a person with a title ("a
     mrs wyndham-keogh")."""
-    titled = subject.kind == "person" and _bare(form) != form
+    titled = subject.likeliest == "person" and _bare(form) != form
     if subject.person >= SURE or not subject.small or titled:
         return False
     words = " ".join(_WORD.findall(form))
@@ -230,7 +300,7 @@ def _common(form: str, subject: Subject, texts: Mapping[str, _Text]) -> bool:
         for ident in subject.notes
         for article in _ARTICLES
     )
-    return led or (subject.kind not in ("", "person", "place") and subject.likely < SURE)
+    return led or (subject.likeliest not in ("", "person", "place") and subject.likely < SURE)
 
 
 def _speaks(note: Note) -> bool:
@@ -288,22 +358,31 @@ def _without(said: Sequence[str], fact: Note, source: Memory) -> list[str]:
 
 
 class _Text:
-    """What a person said, folded, and its words."""
+    """What a person said: its words, `folded` and as they are `written`, between blanks."""
 
     def __init__(self, text: str) -> None:
-        self.folded = f" {' '.join(_WORD.findall(fold(text)))} "
+        self.folded, self.written = f" {_plain(fold(text))} ", f" {_plain(text)} "
         self.words = frozenset(self.folded.split())
 
     def has(self, form: str) -> bool:
         """Does it have this name, as whole words?"""
         return self.words.issuperset(form.split()) and f" {form} " in self.folded
 
+    def of_thing(self, form: str) -> bool:
+        """Does it mostly speak of it as of a thing?"""
+        before = [f"{one} " for one in self.folded.split(f" {_plain(form)} ")[:-1]]
+        return 2 * sum(bool(_THING.search(one)) for one in before) > len(before)
+
+
+def _plain(text: str) -> str:
+    return " ".join(_WORD.findall(text))
+
 
 def _mentioned(
     found: dict[str, Subject], notes: Sequence[Note], texts: Mapping[str, _Text]
 ) -> None:
     """A word that often is a name is one wherever it stands; one that seldom is ("will") only where
-    it surely was one."""
+    it surely was one, and what is written with a capital and nobody's name ("LaTeX") only so."""
     by_word: dict[str, list[Note]] = {}
     for note in notes:
         for word in texts[note.id].words:
@@ -311,7 +390,12 @@ def _mentioned(
     for form, subject in list(found.items()):
         words = _WORD.findall(form) or [form]
         rarest = min((by_word.get(word, []) for word in words), key=len)
-        having = [note for note in rarest if texts[note.id].has(" ".join(words))]
+        having = [
+            note
+            for note in rarest
+            if texts[note.id].has(" ".join(words))
+            and (not subject.proper or subject.written(texts[note.id]))
+        ]
         often = len(subject.notes) >= OFTEN * len(having)
         if often and (" " in form or len(form) > _SHORT):
             subject.notes |= {note.id: note for note in having}
@@ -341,7 +425,8 @@ def _longer(form: str, found: Mapping[str, Subject], owners: Mapping[str, set[st
     """The names of the same kind that have all words of a form."""
     mine = found[form]
     having = set.intersection(*(owners.get(word, set()) for word in _bare(form).split()))
-    return {one for one in having if mine.kind in ("", found[one].kind) or not found[one].kind}
+    kinds = {one: found[one].likeliest for one in having}
+    return {one for one in having if mine.likeliest in ("", kinds[one]) or not kinds[one]}
 
 
 def _bare(form: str) -> str:
@@ -360,26 +445,43 @@ def _known(snapshot: Snapshot) -> frozenset[str]:
 
 
 def _names(memory: Memory) -> set[str]:
-    return {fold(name) for name in (memory.title, *memory.aliases)}
+    return {_form(name) for name in (memory.title, *memory.aliases)}
 
 
-def _profiles(snapshot: Snapshot) -> Iterator[tuple[Note, set[str]]]:
-    """The profiles that still are as they were made here, with their names."""
-    for note in snapshot.notes.values():
-        if note.memory.type != ENTITY or note.memory.status not in ("active", RESTS):
-            continue
-        if ours(note) and personal.is_profile(note.memory.body) and not note.edited:
-            yield note, _names(note.memory)
+def _profiled(
+    snapshot: Snapshot, subjects: Mapping[str, Subject]
+) -> Iterator[tuple[Note, list[Subject], bool]]:
+    """The profiles that still are as they were made here, each with those it names; is it of one
+    that another is of as well?"""
+    titles = {one.title for one in subjects.values()}
+    profiles = [note for note in snapshot.notes.values() if _is_profile(note)]
+    profiles.sort(key=lambda one: (one.memory.title not in titles, one.memory.when() or 0.0))
+    told: set[str] = set()
+    for note in profiles:
+        names = _names(note.memory)
+        mine = {form: one for form, one in subjects.items() if one.forms & names}
+        yield note, [one for form, one in mine.items() if form not in told], bool(mine)
+        told |= mine.keys()
 
 
-def _said(forms: Collection[str], notes: Iterable[Note], over: _Over) -> list[tuple[str, Note]]:
+def _is_profile(note: Note) -> bool:
+    memory = note.memory
+    rests = memory.status == "dormant" or (memory.status == RESTS and not memory.body.strip())
+    if memory.type != ENTITY or not (note.active or rests):
+        return False
+    return ours(note) and personal.is_profile(memory.body) and not note.edited
+
+
+def _said(subject: Subject, over: _Over) -> list[tuple[str, Note]]:
     """(line of a profile, its source), oldest first, of what was not said in the same words
     before."""
     lines: dict[str, tuple[str, Note]] = {}
+    notes = subject.notes.values()
     told = sorted(notes, key=lambda one: (one.memory.when() or 0.0, captured(one.memory), one.id))
     for note in told:
         sentences = over.holding(note)
-        naming = [one for one in sentences if _names_one(one, forms)]
+        capitals = subject.proper and subject.written(_Text(own_words(note.memory)))
+        naming = [one for one in sentences if _names_one(one, subject, capitals)]
         if not naming and not captured(note.memory):
             naming = sentences
         words = " ".join(naming[0].split()).translate(_MARKS) if naming else ""
@@ -391,14 +493,15 @@ def _said(forms: Collection[str], notes: Iterable[Note], over: _Over) -> list[tu
     return list(lines.values())[-SHOWN:]
 
 
-def _names_one(sentence: str, forms: Collection[str]) -> bool:
+def _names_one(sentence: str, subject: Subject, capitals: bool) -> bool:
     text = _Text(sentence)
-    parts = {word for form in forms for word in _bare(form).split()}
-    return any(map(text.has, forms)) or bool(parts & text.words)
+    loud = {fold(word) for word in text.written.split() if _CAPITAL.match(word)}
+    parts = {word for form in subject.forms for word in _bare(form).split()}
+    return bool(parts & (loud if capitals else text.words))
 
 
 def _made(name: str, subject: Subject, over: _Over) -> Decision | None:
-    said = _said(subject.forms, subject.notes.values(), over)
+    said = _said(subject, over)
     if not said:
         return None
     body = "\n".join(line for line, _ in said)
@@ -421,10 +524,12 @@ def _key(name: str) -> str:
     return f"entity {name}"
 
 
-def _resting(note: Note) -> Decision:
-    """A profile of which nothing is left sleeps, without the words that were taken away."""
+def _resting(note: Note, twice: bool = False) -> Decision | None:
+    """A profile of which nothing is left rests, without the words that were taken away."""
+    if note.memory.status == RESTS:
+        return None
     edit = Set(note.id, {"status": RESTS, "description": "", "derived_from": []}, "")
-    reason = "no memory names it any more"
+    reason = "another profile is of the same" if twice else "no memory names it any more"
     return Decision(NAME, "revise", note.memory.title, reason, (edit,), (note.id,))
 
 
@@ -433,20 +538,24 @@ def _kept(note: Note, subjects: Sequence[Subject], over: _Over) -> Decision | No
     whole = Subject(forms=_names(note.memory))
     for one in subjects:
         whole.take(one)
-    said = _said(whole.forms, whole.notes.values(), over)
+    said = _said(whole, over)
     body = "\n".join(line for line, _ in said)
     if not said:
-        return _resting(note) if note.active else None
-    known = _names(note.memory)
-    aliases = [one for one in (whole.title, *whole.aliases) if fold(one) not in known]
-    if body == note.memory.body.strip() and not aliases:
+        return _resting(note)
+    had = note.memory.aliases
+    known = {fold(one) for one in (note.memory.title, *had)}
+    aliases = [*had, *(one for one in (whole.title, *whole.aliases) if fold(one) not in known)]
+    kind = whole.kind if whole.kinds or whole.stated else note.memory.kind
+    now = (body, aliases, kind)
+    if now == (note.memory.body.strip(), [*note.memory.aliases], note.memory.kind):
         return None
     changes: dict[str, object] = {
         "description": personal.described_by(body, last=True),
         "derived_from": [one.id for _, one in said],
         "timestamp": NOW,
     }
-    changes |= {"aliases": [*note.memory.aliases, *aliases]} if aliases else {}
+    changes |= {"aliases": aliases or None} if aliases != [*note.memory.aliases] else {}
+    changes |= {"kind": kind or None} if kind != note.memory.kind else {}
     changes |= {} if note.active else {"status": "active"}
     ids = (note.id, *(one.id for _, one in said))
     return Decision(

@@ -219,12 +219,15 @@ def _named(house: House, notes: Sequence[Note]) -> dict[str, list[Named]]:
     found: dict[str, list[Named]] = {}
     with suppress(OSError, ValueError, TypeError, KeyError):
         kept = json.loads(place.read_text("utf-8"))
-        found = kept["names"] if kept["trained with"] == names.version() else {}
+        told = kept["names"] if kept["trained with"] == names.version() else {}
+        found = {sha: [Named(*one) for one in some] for sha, some in told.items()}
     new = [note for note in notes if note.sha256 not in found]
     with suppress(EmbedderProblem):  # without the packaged model, what a note is said to be about
-        told = names.find([own_words(note.memory) for note in new])
-        for note, some in zip(new, told, strict=True):
-            found[note.sha256] = [(one.text, one.kind, round(one.likely, 2)) for one in some]
+        tagged = names.find([own_words(note.memory) for note in new])
+        for note, some in zip(new, tagged, strict=True):
+            found[note.sha256] = [
+                Named(one.text, one.kind, round(one.likely, 2), round(one.sure, 2)) for one in some
+            ]
     wanted = {note.sha256 for note in notes}
     found = {sha: some for sha, some in found.items() if sha in wanted}
     if new:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.app import App
-from oneiro_vault.mind.base import Named, New, Note
+from oneiro_vault.mind.base import Decision, Named, New, Note, Set
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops import entities as loop
 from oneiro_vault.operations.dream.vault_snapshot import NAMES
@@ -160,18 +160,25 @@ def capture(ident: str, text: str, **facts: Any) -> Note:
     return note(ident, f"User: {text}", **(given | facts))
 
 
-def made(*notes: Note, named: dict[str, list[Named]] | None = None) -> dict[str, dict[str, Any]]:
-    """Title -> frontmatter of every entity that a night would make; `named`: what the tagger
-    finds, by the letter of the note."""
-    found = {12 * ident: some for ident, some in (named or {}).items()}
+Tags = dict[str, list[Any]]
+"""What the tagger finds, by the letter of the note: as `Named`."""
+
+
+def decided(*notes: Note, named: Tags | None = None) -> list[Decision]:
+    found = {12 * ident: [Named(*one) for one in some] for ident, some in (named or {}).items()}
     taken = snapshot(*notes, named=lambda _: found)
-    decisions = Driver(ScriptedJudge(lambda _: None), Memo()).drive(loop.run(taken))
-    news = [edit for one in decisions for edit in one.edits if isinstance(edit, New)]
+    return Driver(ScriptedJudge(lambda _: None), Memo()).drive(loop.run(taken))
+
+
+def made(*notes: Note, named: Tags | None = None) -> dict[str, dict[str, Any]]:
+    """Title -> frontmatter of every entity that a night would make."""
+    edits = [edit for one in decided(*notes, named=named) for edit in one.edits]
+    news = [edit for edit in edits if isinstance(edit, New)]
     return {new.meta["title"]: {**new.meta, "body": new.body} for new in news}
 
 
-def person(name: str, likely: float = 0.9) -> Named:
-    return name, "person", likely
+def person(name: str, likely: float = 0.9, sure: float = 1.0) -> Named:
+    return Named(name, "person", likely, sure)
 
 
 def test_forms_of_a_name_are_one_and_shown_as_most_write_it() -> None:
@@ -257,7 +264,8 @@ def test_names_are_found_once_and_again_when_a_note_changes(call: Call, root: Pa
     say(call, "The boat was sold by Ilse Brandt.", [], "2026-05-02")
     assert set(night(call)) == {"Ilse Brandt"}
     kept = json.loads(place.read_text())["names"]
-    assert list(kept.values()) == [[["Ilse Brandt", "person", pytest.approx(1, abs=0.05)]]] * 2
+    sure = pytest.approx(1, abs=0.05)
+    assert list(kept.values()) == [[["Ilse Brandt", "person", sure, sure]]] * 2
     place.write_text("no json")
     assert set(night(call)) == {"Ilse Brandt"}
     call("reframe", id=first, text="Ruta Kalnins called.", actor="user")
@@ -271,7 +279,8 @@ def test_what_was_forgotten_leaves_the_profile_too(call: Call) -> None:
     for ident in ids[:2]:
         call("forget", id=ident)
     left = night(call)["Peter Novak"]
-    assert left["meta"]["status"] == "dormant"
+    assert profile not in {node["id"] for node in call("graph", name="Miller order")["nodes"]}
+    assert left["meta"]["status"] == "archived"
     assert "articles" not in json.dumps(left)
     say(call, "Peter Novak is back from Riga.", ["Peter Novak"], "2026-06-01")
     say(call, "Peter Novak edits now.", ["Peter Novak"], "2026-06-02")
@@ -304,7 +313,7 @@ def test_a_conversation_says_nothing_that_a_fact_of_it_no_longer_says() -> None:
         trust="said",
         status="superseded",
     )
-    named: dict[str, list[Named]] = {
+    named = {
         "a": [("Camborne", "place", 1.0)],
         "b": [("camborne", "place", 1.0)],
     }
@@ -392,3 +401,91 @@ def test_a_possessive_with_a_title_is_of_the_same() -> None:
     notes = [capture("a", "halim rang"), capture("b", "dr halims receptionist rang")]
     (one,) = made(*notes, named=halim).values()
     assert one["body"].count("[[") == 2
+
+
+def test_a_thing_with_a_capital_is_no_common_word() -> None:
+    notes = (
+        capture("a", "the thesis is in LaTeX, the drive is Kelp"),
+        capture("b", "LaTeX failed, and Kelp is full"),
+        capture("c", "i have a latex allergy"),
+        capture("d", "why did the seagrass leave the kelp"),
+    )
+    tags = [("LaTeX", "system", 0.9), ("Kelp", "system", 0.8)]
+    found = made(*notes, named={"a": tags, "b": tags})
+    assert {name: one["body"].count("[[") for name, one in found.items()} == {"LaTeX": 2, "Kelp": 2}
+    assert "allergy" not in found["LaTeX"]["body"]
+    said = capture("e", "Kelp is slow. my latex template is done")
+    found = made(*notes, said, named={"a": tags, "b": tags, "e": [("latex", "system", 0.9)]})
+    assert "my latex template" in found["LaTeX"]["body"], "there it was taken for the name"
+
+
+def test_whoever_writes_no_capitals_speaks_of_the_same() -> None:
+    notes = (capture("a", "Joss is here"), capture("b", "tell joss to call"))
+    (joss,) = made(*notes, named={"a": [person("Joss")]}).values()
+    assert joss["body"].count("[[") == 2
+    fact = note("f", "Der Flyer ist fertig.", about=("Flyer",), derived_from=(12 * "a",))
+    talks = (capture("a", "der flyer ist fertig"), capture("b", "der flyer geht raus"))
+    assert "geht raus" in made(*talks, fact)["Flyer"]["body"], "only a model wrote the capital"
+
+
+def test_a_german_genitive_is_of_the_same() -> None:
+    notes = [
+        capture("a", "Lotte hat Fieber"),
+        capture("b", "Lotte isst Fisch"),
+        capture("c", "Lottes Turnier ist verschoben"),
+        capture("d", "Morgen ist Lottes Turnier"),
+    ]
+    tags = {one: [person("Lotte")] for one in "ab"} | {one: [person("Lottes")] for one in "cd"}
+    (lotte,) = made(*notes, named=tags).values()
+    assert (lotte["title"], lotte["body"].count("[[")) == ("Lotte", 4)
+    both = {one: [person("Andrea")] for one in "ab"} | {one: [person("Andreas")] for one in "cd"}
+    texts = ("Andrea hat Fieber", "Andrea kommt", "Andreas kommt", "Andreas Turnier ist morgen")
+    notes = [capture(ident, text) for ident, text in zip("abcd", texts, strict=True)]
+    assert set(made(*notes, named=both)) == {"Andrea", "Andreas"}
+
+
+def test_a_title_with_a_point_is_the_same() -> None:
+    notes = [capture("a", "Dr. Hempel rang"), capture("b", "dr hempel said no")]
+    tags = {"a": [person("Dr. Hempel")], "b": [person("dr hempel")]}
+    (hempel,) = made(*notes, named=tags).values()
+    assert hempel["title"] == "Dr. Hempel"
+    two = [
+        note(letter, "", type="entity", title=name, source="dream", created=f"2026-05-0{day}")
+        for day, (letter, name) in enumerate((("e", "dr hempel"), ("f", "Dr. Hempel")), 1)
+    ]
+    first, second = decided(*notes, *two, named=tags)
+    assert isinstance(first.edits[0], Set)
+    assert (first.title, first.edits[0].changes["aliases"]) == ("Dr. Hempel", ["dr hempel"])
+    assert isinstance(second.edits[0], Set)
+    assert (second.title, second.edits[0].changes["status"]) == ("dr hempel", "archived")
+
+
+@pytest.mark.parametrize(
+    ("text", "tag", "kind"),
+    [
+        ("Carrack is full", person("Carrack", sure=0.6), None),
+        ("Joss is here", person("Joss", sure=0.9), "person"),
+        ("Dr Joss is here", person("Dr Joss", sure=0.6), "person"),
+        ("We sampled in Looe", person("Looe"), None),
+        ("it uses Renv", person("Renv"), None),
+        ("our dog Limpet barks", person("Limpet"), None),
+        ("Aoife is new\n\n- [[Aoife]] works_on [[Fal cores]]", person("Aoife", sure=0.6), "person"),
+        ("Limpet barks\n\n- [[Limpet]] pet_of [[the person]]", person("Limpet"), None),
+        ("Renv works\n\n- [[zoscore]] uses [[Renv]]", person("Renv"), "system"),
+        ("Helen hates viridis", person("viridis"), None),
+        ("Joss is in Looe\n\n- [[Joss]] located_at [[Looe]]", person("Looe"), "place"),
+    ],
+)
+def test_a_person_is_one_who_surely_is(text: str, tag: Named, kind: str | None) -> None:
+    notes = [note(one, text, trust="said") for one in "ab"]
+    tags = [tag, person("Helen")] if "Helen" in text else [tag]
+    assert made(*notes, named={"a": tags, "b": tags})[tag.name].get("kind") == kind
+
+
+def test_a_profile_learns_what_it_is_of() -> None:
+    notes = [capture(one, f"Carrack is full {one}") for one in "ab"]
+    named = {one: [person("Carrack", sure=0.6)] for one in "ab"}
+    old = note("e", "", type="entity", title="Carrack", kind="person", source="dream")
+    (decision,) = decided(*notes, old, named=named)
+    assert isinstance(decision.edits[0], Set)
+    assert decision.edits[0].changes["kind"] is None
