@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -20,7 +20,7 @@ from oneiro_vault.classify.spans import named, own_words
 from oneiro_vault.core.conversation import personal, turns
 from oneiro_vault.core.markdown import taxonomy
 from oneiro_vault.core.markdown.taxonomy import KINDS, prose
-from oneiro_vault.core.memory import ENTITY, OVER, Memory, captured
+from oneiro_vault.core.memory import ENTITY, OVER, OWN_WORDS, Memory, captured
 from oneiro_vault.core.text.claims import split_sentences
 from oneiro_vault.core.text.corrections import DAYS
 from oneiro_vault.core.text.query import fold
@@ -79,6 +79,13 @@ _THING: Final = re.compile(
     r"dog|cat|horse|hund|katze|kater|pferd) $"
 )
 """What stands before what is no person's name, folded."""
+_SELF: Final = re.compile(
+    r"(?:(?:^|[.!?]\s)(?:(?:the|die|der) )?(?:user|person|nutzer(?:in)?)(?:['’]s name)? "
+    r"(?:is(?: called| named)?|ist|heißt)|\b(?:(?:my|mein) (?:full )?name (?:is|ist)|i['’]?m|i am|"
+    r"ich bin|ich heiße)) (.{1,80})",
+    re.I | re.M,
+)
+"""Whoever says what they are called, or of whom it is said; what follows."""
 _ARTICLES: Final = "the a an every this that ein eine einen einem einer kein keine jeden".split()
 """What stands before a common word, and seldom before a name."""
 _MARKS: Final = str.maketrans("“”", "''")
@@ -101,6 +108,8 @@ class Subject:
     """How likely it is a person's, summed over all times that it has a kind."""
     typed: bool = False
     """Did somebody type it with a capital? A model that makes a fact of it always does."""
+    own: bool = False
+    """Is it what the person who speaks is called?"""
 
     @property
     def small(self) -> bool:
@@ -120,7 +129,8 @@ class Subject:
             self.spellings, key=lambda one: (one == one.lower(), -self.spellings[one])
         ):
             best.setdefault(fold(one), one)
-        return [best[form] for form in sorted(best.keys() - {fold(self.title)})]
+        found = [best[form] for form in sorted(best.keys() - {fold(self.title)})]
+        return [*found, personal.PERSON] if self.own else found
 
     @property
     def likeliest(self) -> str:
@@ -157,11 +167,13 @@ class Subject:
         self.person = max(self.person, other.person)
         self.somebody += other.somebody
         self.typed = self.typed or other.typed
+        self.own = self.own or other.own
 
     def counts(self) -> bool:
         """Is it named often enough?"""
         somebody = self.kind == "person" and self.person >= SURE
-        return len(self.notes) >= FEWEST and (somebody or self.occasions() >= FEWEST)
+        often = len(self.notes) >= FEWEST and (somebody or self.occasions() >= FEWEST)
+        return often or self.own
 
     def occasions(self) -> int:
         """On how many it was named: facts of one conversation are several memories, what the
@@ -231,12 +243,28 @@ def _subjects(snapshot: Snapshot) -> dict[str, Subject]:
     _mentioned(found, notes, texts)
     for form in [form for form, one in found.items() if _common(form, one, texts)]:
         del found[form]
-    return _joined(found)
+    _introduced(found, notes)
+    joined = _joined(found)
+    selves = [one for one in joined.values() if one.own]
+    for either in selves:
+        either.own = len(selves) == 1
+    return joined
 
 
 def _form(name: str) -> str:
     """A name as it is compared: "Dr. Hempel" is "dr hempel"."""
     return _DOT.sub("", fold(name))
+
+
+def _introduced(found: Mapping[str, Subject], notes: Iterable[Note]) -> None:
+    """What people say that they are called themselves."""
+    for note in notes:
+        own = captured(note.memory) or note.memory.trust in OWN_WORDS
+        for after in _SELF.findall(own_words(note.memory)) if own else ():
+            said = _Text(after).folded
+            fits = [form for form in found if said.startswith(f" {_plain(form)} ")]
+            if fits and found[best := max(fits, key=len)].likeliest == "person":
+                found[best].own = True
 
 
 def _possessives(
@@ -445,7 +473,7 @@ def _known(snapshot: Snapshot) -> frozenset[str]:
 
 
 def _names(memory: Memory) -> set[str]:
-    return {_form(name) for name in (memory.title, *memory.aliases)}
+    return {_form(name) for name in (memory.title, *memory.aliases)} - {personal.PERSON}
 
 
 def _profiled(
@@ -542,7 +570,7 @@ def _kept(note: Note, subjects: Sequence[Subject], over: _Over) -> Decision | No
     body = "\n".join(line for line, _ in said)
     if not said:
         return _resting(note)
-    had = note.memory.aliases
+    had = [one for one in note.memory.aliases if whole.own or one != personal.PERSON]
     known = {fold(one) for one in (note.memory.title, *had)}
     aliases = [*had, *(one for one in (whole.title, *whole.aliases) if fold(one) not in known)]
     kind = whole.kind if whole.kinds or whole.stated else note.memory.kind

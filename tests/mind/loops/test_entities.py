@@ -489,3 +489,36 @@ def test_a_profile_learns_what_it_is_of() -> None:
     (decision,) = decided(*notes, old, named=named)
     assert isinstance(decision.edits[0], Set)
     assert decision.edits[0].changes["kind"] is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hi, i'm Freya Tregear, third-year",
+        "The user is Freya Tregear, a third-year",
+        "Die Nutzerin heißt Freya Tregear.",
+        "my name is Freya Tregear",
+    ],
+)
+def test_whoever_says_their_name_is_the_person(text: str) -> None:
+    tags = {"a": [person("Freya Tregear"), person("Carol")], "b": [person("Carol")]}
+    told = note("b", "Die Mutter der Nutzerin ist Carol.", trust="said")
+    found = made(note("a", text, trust="said"), told, named=tags)
+    assert found["Freya Tregear"]["aliases"] == ["the person"]
+    old = note("e", "", type="entity", title="Carol", aliases=("the person",), source="dream")
+    (_, kept) = decided(note("a", text, trust="said"), told, old, named=tags)
+    assert isinstance(kept.edits[0], Set)
+    assert kept.edits[0].changes["aliases"] is None, "who is not the person stands for nobody else"
+    other = note("c", "i am Carol", trust="said")
+    found = made(note("a", text, trust="said"), told, other, named=tags | {"c": [person("Carol")]})
+    assert not any("aliases" in one for one in found.values()), "of two nobody knows which"
+
+
+def test_a_sister_is_found_by_the_name_of_whoever_said_so(call: Call) -> None:
+    say(call, "I'm Freya Tregear.", ["Freya Tregear"], "2026-05-01", actor="user")
+    sister = "Bryony is my sister.\n\n- [[Bryony]] sibling_of [[the person]]"
+    ident = say(call, sister, ["Bryony"], "2026-05-02", actor="user")
+    assert night(call)["Freya Tregear"]["meta"]["aliases"] == ("the person",)
+    graph = call("graph", name="Freya Tregear", relation="sibling_of")
+    assert "Bryony" in {node["name"] for node in graph["nodes"]}
+    assert call("recall", query="who is my sister")["results"][0]["id"] == ident
