@@ -49,6 +49,9 @@ _NEAR: Final = 80
 _LONG: Final = 500
 """Characters of a line without a first person above which it was not typed."""
 _QUOTED_WORDS: Final = 4
+_PAIRS: Final = """ “”\" „“”\" ‘’' ‚‘’' «» »« ‹› ❝❞ ❛❜ 「」 『』 【】 《》 """
+_CLOSING: Final = {pair[0]: pair[1:] for pair in _PAIRS.split()}
+"""What closes a mark that is not closed by its like."""
 _QUOTED_LINES: Final = 80
 """Characters in quotation marks from which they are a letter and no title."""
 _TITLE_WORDS: Final = 8
@@ -349,10 +352,9 @@ def _small(line: str, found: re.Match[str]) -> bool:
 def _inline(line: str, learned: bool) -> Iterator[Stretch]:
     """Quotations; what markup or orders to a reader begin, to the end of the line; and the words
     that are likely somebody else's, sentence by sentence."""
-    quoted = _quotation(line)
-    if quoted:
-        yield Stretch(*quoted)
-        line = line[: quoted[0]] + "." * (quoted[1] - quoted[0]) + line[quoted[1] :]
+    for start, end in _quotations(line):
+        yield Stretch(start, end)
+        line = line[:start] + "." * (end - start) + line[end:]
     sure = [
         found.start()
         for pattern in (SIGNS["markup"], SIGNS["orders"])
@@ -422,19 +424,61 @@ def _tells_reader(words: str) -> bool:
     return bool(SIGNS["to_reader"].search(SIGNS["asks"].sub("", words)))
 
 
-def _quotation(line: str) -> Extent | None:
-    """From the first mark to the last where some words are between them: a word or two is a
-    name."""
+def _quotations(line: str) -> list[Extent]:
+    """Every pair of marks with some words between them: a word or two is a name. Where the marks do
+    not pair up, or somebody speaks between them who may be the one quoted, from the first mark to
+    the last."""
+    pairs = _pairs(line)
+    if not pairs or _spoken_between(line, pairs):
+        return _outermost(line)
+    return [(start, end) for start, end in pairs if _quoted(line[start + 1 : end - 1])]
+
+
+def _pairs(line: str) -> list[Extent]:
+    """The outer pairs of marks; none where one closes that none opened, or opens twice. One that
+    nothing closes is an apostrophe."""
+    opens = {found.start() for found in SIGNS["opens"].finditer(line)}
+    closes = {found.end() - 1 for found in SIGNS["closes"].finditer(line)}
+    last = {line[at]: at for at in sorted(closes)}
+    pairs: list[Extent] = []
+    opened, closing = -1, ""
+    for at in sorted(opens | closes):
+        if opened >= 0 and at in closes and line[at] in closing:
+            pairs.append((opened, at + 1))
+            opened = -1
+        elif opened < 0 and at in opens:
+            closing = _CLOSING.get(line[at], line[at])
+            opened = at if any(last.get(one, -1) > at for one in closing) else -1
+        elif (opened < 0 and pairs) or (opened >= 0 and line[at] == line[opened]):
+            return []
+    return pairs
+
+
+def _spoken_between(line: str, pairs: Sequence[Extent]) -> bool:
+    """Does somebody speak of themselves, or to a reader, between quotations with which a line
+    begins or that a colon announces? Whoever is quoted may have put marks into their words."""
+    before = line[: pairs[0][0]].rstrip()
+    between = [line[end:start] for (_, end), (start, _) in pairwise(pairs)]
+    return (not before or before.endswith((":", "："))) and any(
+        SIGNS["claims"].search(words) or _tells_reader(words) for words in between
+    )
+
+
+def _outermost(line: str) -> list[Extent]:
     ends = [found.end() for found in SIGNS["closes"].finditer(line)]
     for opened in SIGNS["opens"].finditer(line):
-        words = line[opened.end() : ends[-1] - 1] if ends and ends[-1] > opened.end() else ""
-        if len(words.split()) >= _QUOTED_WORDS or (
-            len(words) > _QUOTED_WORDS and unicodedata.east_asian_width(words[0]) == "W"
-        ):
-            return opened.start(), ends[-1]
-        if not words:
-            return None
-    return None
+        if not ends or ends[-1] <= opened.end():
+            break
+        if _quoted(line[opened.end() : ends[-1] - 1]):
+            return [(opened.start(), ends[-1])]
+    return []
+
+
+def _quoted(words: str) -> bool:
+    return len(words.split()) >= _QUOTED_WORDS or (
+        len(words) > _QUOTED_WORDS
+        and unicodedata.east_asian_width(words.lstrip()[:1] or " ") == "W"
+    )
 
 
 def _joined(stretches: list[Stretch], text: str) -> list[Stretch]:

@@ -396,3 +396,37 @@ def test_a_joined_clause_ends_where_the_conjunction_stands() -> None:
 def test_a_list_that_somebody_says_they_write_down_is_not_the_person_s(text: str) -> None:
     (listed,) = [one for one in pasted.foreign(text) if one.end == len(text)]
     assert listed.start <= text.index("\n") + 1
+
+
+def between_marks(line: str) -> list[str]:
+    return [line[start:end] for start, end, _ in foreign(line, learned=False)]
+
+
+@pytest.mark.parametrize(
+    ("line", "quoted"),
+    [
+        ("always sign as 'Ines Vogt', never as 'Team Vogt' please", []),
+        ("„Amt für Bau“ heißt bei uns nur „das Amt“, merk dir das bitte", []),
+        ('my dog is called "Rex" and my boat is the "Gannet"', []),
+        ("le chat s'appelle « Moka » et le chien « Rex »", []),
+        ("犬の名前は「ポチ」で、猫の名前は「タマ」です", []),
+        (
+            'she said "bring all the forms on friday" and i said "no, i work on fridays" to that',
+            ['"bring all the forms on friday"', '"no, i work on fridays"'],
+        ),
+        (
+            "she wrote 'I call it \"home\" and mean it' and we laughed at 'Bo'",
+            ["'I call it \"home\" and mean it'"],
+        ),
+        ("'tis the 'Gannet' that i sail", []),
+        ('he says "my "Mallory" is all I have" again', ['"my "Mallory" is all I have"']),
+        (
+            'he says "Mallory" is mine and I live in Rome" again',
+            ['"Mallory" is mine and I live in Rome"'],
+        ),
+        ('he wrote: "Hello" I live in Rome "bye" ok', ['"Hello" I live in Rome "bye"']),
+        ('"Hello" your bank is closed "bye"', ['"Hello" your bank is closed "bye"']),
+    ],
+)
+def test_every_pair_of_marks_is_a_quotation_of_its_own(line: str, quoted: list[str]) -> None:
+    assert between_marks(line) == quoted
