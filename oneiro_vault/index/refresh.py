@@ -371,7 +371,8 @@ class Refresher:
                 (SELECT 1 FROM notes old WHERE old.handle = new.handle AND old.key != new.key))
             UNION SELECT copies.id FROM copies JOIN notes ON key = note WHERE path IN
                 (SELECT value FROM json_each(:touched))
-            UNION SELECT id FROM copies WHERE id NOT IN (SELECT handle FROM notes)"""
+            UNION SELECT id FROM copies WHERE NOT EXISTS
+                (SELECT 1 FROM notes own WHERE own.handle = copies.id)"""
         files = """SELECT id, path, 0 FROM notes WHERE id != '' AND handle IN
                    (SELECT value FROM json_each(:ids))
                    UNION ALL SELECT copies.id, path, 1 FROM copies JOIN notes ON key = note

@@ -55,6 +55,7 @@ def dream_next(house: House) -> answers.NextQuestion:
     it), as a text with quoted memories and the form of its answer, and the `batch` it can be
     answered in."""
     found = _waiting(house)
+    house.dreams.read.clear()  # whoever asks anew may have read nothing
     return {
         "schema": 1,
         "question": found[0] if found else None,
