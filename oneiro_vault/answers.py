@@ -1365,7 +1365,6 @@ class Batch(TypedDict):
     instruction: str
     answer: dict[str, object]
     again: bool
-    same_form: bool
     quoted: str
     questions: list[BatchQuestion]
 

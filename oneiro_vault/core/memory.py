@@ -351,9 +351,15 @@ def is_id(text: str) -> bool:
 
 
 def by_name(ident: str, paths: Iterable[str]) -> list[str]:
-    """Files with one id: first the one whose name ends with it, which a copy's ("… 1.md") does
-    not."""
-    return sorted(paths, key=lambda path: (not path.endswith(f"{ident}.md"), path))
+    """Files with one id, first the memory itself: its name ends with the id ("… 1.md" does not), it
+    lies in a folder of memories (a backup does not), and no word stands before ("Copy of …")."""
+    homes = {f"{folder}/" for folder in FOLDERS.values()}
+
+    def likeness(path: str) -> tuple[bool, bool, int, str]:
+        home = any(path.startswith(one) for one in homes)
+        return not path.endswith(f"{ident}.md"), not home, len(path.rpartition("/")[2]), path
+
+    return sorted(paths, key=likeness)
 
 
 def ids_in(text: str) -> list[str]:

@@ -228,7 +228,7 @@ def check(question: Question, raw: Raw, judge: str = "") -> Verdict:
         raw.by or judge,
         raw.tokens_in,
         raw.tokens_out,
-        raw.waits,
+        raw.waits or raw.unasked,
         stored,
     )
 

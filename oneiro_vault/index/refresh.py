@@ -38,6 +38,8 @@ _BATCH: Final = 500
 _BATCH_BYTES: Final = 8_000_000
 _BULK: Final = 2_000
 _AT_ONCE: Final = 400
+_UNPARTED: Final = "unparted"
+"""Name of what says that notes were stored since copies were told from their memories."""
 """So many changed notes are also taken apart before a refresh returns; more wait for `settle`."""
 
 
@@ -84,6 +86,7 @@ class Refresher:
         """Reconcile everything (None) or what lies at `paths`: files, or folders (anything that is
         not `*.md`)."""
         self._load()
+        unparted = bool(database.meta(self.db, _UNPARTED))
         self._done = {"added": [], "modified": [], "removed": []}
         again = self._hide()
         wanted = None if paths is None else {*paths, *again}
@@ -99,7 +102,8 @@ class Refresher:
             gone = [path for path in gone if path not in moved]
             braked = self._braking(gone, total, everything=wanted is None or force, force=force)
             self._remove(moved if braked else moved + gone)
-            self._part_copies()
+            self._part_copies(unparted)
+            database.set_meta(self.db, _UNPARTED, 0)
             if chunk_rows.waiting(self.db) <= _AT_ONCE:
                 chunk_rows.settle(lambda: nullcontext(self.db))
         if wanted is None and not database.meta(self.db, "complete"):
@@ -361,23 +365,24 @@ class Refresher:
                 self._store(self._completed(dated, data)[0], held)
                 self._advance()
 
-    def _part_copies(self) -> None:
+    def _part_copies(self, every: bool) -> None:
         """Of several files with one id the one whose name tells it is the memory, else the first;
-        the others are notes without an id, for as long as it is there."""
+        the others are notes without an id, for as long as it is there. `every`: also of those that
+        an earlier run touched and did not come to."""
         touched = json.dumps([*self._done["added"], *self._done["modified"]])
         shared = """
             SELECT new.handle FROM notes new WHERE path IN (SELECT value FROM json_each(:touched))
             AND new.id != '' AND (new.handle IN (SELECT id FROM copies) OR EXISTS
                 (SELECT 1 FROM notes old WHERE old.handle = new.handle AND old.key != new.key))
-            UNION SELECT copies.id FROM copies JOIN notes ON key = note WHERE path IN
-                (SELECT value FROM json_each(:touched))
             UNION SELECT id FROM copies WHERE NOT EXISTS
-                (SELECT 1 FROM notes own WHERE own.handle = copies.id)"""
+                (SELECT 1 FROM notes own WHERE own.handle = copies.id)
+            UNION SELECT handle FROM notes WHERE :all GROUP BY handle HAVING count(*) > 1"""
         files = """SELECT id, path, 0 FROM notes WHERE id != '' AND handle IN
                    (SELECT value FROM json_each(:ids))
                    UNION ALL SELECT copies.id, path, 1 FROM copies JOIN notes ON key = note
                    WHERE copies.id IN (SELECT value FROM json_each(:ids))"""
-        idents = [ident for (ident,) in self.db.execute(shared, {"touched": touched})]
+        given = {"touched": touched, "all": every}
+        idents = [ident for (ident,) in self.db.execute(shared, given)]
         by_id: dict[str, dict[str, bool]] = defaultdict(dict)
         for ident, path, copied in self.db.execute(files, {"ids": json.dumps(idents)}):
             by_id[ident][path] = bool(copied)
@@ -393,11 +398,16 @@ class Refresher:
             data = self._bytes(self._known[path]) if path in self._known else None
             if not isinstance(data, bytes):
                 continue
-            with suppress(UnreadableNote), database.transaction(self.db):
-                read = self.screening.read
-                held = self._held([path])
-                self._store([read(path, data, self._limit, born=born, copied=bool(of))], held)
-                if of:
+            held = self._held([path])
+            read: list[note_rows.Note] = []
+            with suppress(UnreadableNote):
+                read.append(
+                    self.screening.read(path, data, self._limit, born=born, copied=bool(of))
+                )
+            with database.transaction(self.db):
+                note_rows.clear(self.db, [key for key, _ in held.values()])  # also one with markers
+                self._store(read, held)
+                if of and read:
                     self.db.execute("INSERT INTO copies VALUES (?, ?)", (held[path][0], of))
                 self._advance()
 
@@ -423,6 +433,7 @@ class Refresher:
                 following += 1
                 self._done["added"].append(note.path)
         database.set_meta(self.db, "next", following)
+        database.set_meta(self.db, _UNPARTED, 1)
         old = [held[note.path][0] for note in parsed if note.path in held]
         if old:
             note_rows.clear(self.db, old)

@@ -17,6 +17,7 @@ from oneiro_vault.core.markdown.quoting import cut_at_word
 from oneiro_vault.core.question import Answer, Question, Verdict
 from oneiro_vault.core.text import claims
 from oneiro_vault.core.text.query import analyse
+from oneiro_vault.judges.offline import NAME as RULES
 from oneiro_vault.mind.base import NOW, New, Note, Set, Snapshot
 from oneiro_vault.mind.support import unfounded
 
@@ -190,25 +191,27 @@ def fitted(
     snapshot: Snapshot, drafts: Sequence[Draft]
 ) -> Generator[list[Question], Mapping[str, Verdict], list[Draft]]:
     """The drafts, with other words where theirs may not stand, as far as the judge can, else
-    without the sentences that may not, where others are left that say more than is known. Those of
-    which somebody is still to say it come with the next run."""
+    without the sentences that may not, where others are left that say more than is known. None,
+    while somebody is still to say one of them: what another block says would ask for it anew."""
     limit: int = snapshot.settings["distil.characters"]
     found = list(drafts)
     for _ in range(TIMES):
         again: dict[int, Question] = {}
         for at, draft in enumerate(found):
-            if draft.text and (why := objection(draft, snapshot)):
+            titled = cut_at_word(first_sentence(draft.text), LONGEST_TITLE)
+            why = objection(replace(draft, title=titled), snapshot)
+            if draft.text.strip() and why and draft.judge != RULES:
                 again[at] = _reword(draft.text, why, limit)
         if not again:
             break
         verdicts = yield list({one.id: one for one in again.values()}.values())
-        waiting = {at for at, one in again.items() if verdicts[one.id].waits}
+        if any(verdicts[one.id].waits for one in again.values()):
+            return []
         for at, one in again.items():
             verdict = verdicts[one.id]
             if isinstance(verdict.answer, Reworded) and verdict.answer.text.strip():
                 asked = (*found[at].questions, one.id)
                 found[at] = replace(found[at], text=verdict.answer.text, questions=asked)
-        found = [draft for at, draft in enumerate(found) if at not in waiting]
     return [_pared(draft, limit) for draft in found]
 
 

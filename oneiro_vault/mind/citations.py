@@ -198,9 +198,11 @@ def _problem(
     if strange and not (quoted and len(strange) <= in_words(ground)):
         return f"the capture has no {', '.join(strange[:3])}"
     language, spoken = _language(fact), _language(ground) or _language(memory.body)
+    # a step of a procedure begins with what is to be done
+    told = "\n".join(f"{one[:1].lower()}{one[1:]}" for one in fact.split("\n"))
     names = [
         one
-        for one in strange_names(fact, f"{everything}\nUser Assistant")
+        for one in strange_names(told if "\n" in fact else fact, f"{everything}\nUser Assistant")
         if not (quoted and fold(one) in known)
     ]
     own = len(names) == 1 and _names_speaker(fact, spans)

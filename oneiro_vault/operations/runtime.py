@@ -52,15 +52,15 @@ def new_id() -> str:
 class Dreams:
     """What the loops are run with. `judges` makes a judge of a name where the settings shall not;
     `sample` asks the model of a connected client; `cancel` ends the run under way, `queued` are
-    those of runs that wait for it; `read`: question -> what whoever was asked it has read; in
-    `folder` they keep what they must know the next time."""
+    those of runs that wait for it; `sitting`: question -> hashes of what whoever was asked it
+    has read; in `folder` they keep what they must know the next time."""
 
     folder: Path
     judges: Callable[[str], Judge] | None = None
     sample: Callable[[str, str, int], str | None] | None = None
     cancel: threading.Event = field(default_factory=threading.Event)
     queued: list[threading.Event] = field(default_factory=list)
-    read: dict[str, frozenset[str]] = field(default_factory=dict)
+    sitting: dict[str, frozenset[int]] = field(default_factory=dict)
 
     def noted(self, name: str) -> dict[str, Any]:
         """What a JSON file beside the journal says, {} when it cannot be read."""

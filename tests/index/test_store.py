@@ -419,3 +419,18 @@ def test_a_cosine_of_the_packaged_model_in_another(
     index.refresh()
     index.embed()
     assert index.near(0.85) == pytest.approx(least)
+
+
+def test_copies_are_told_from_their_memories_though_a_run_was_stopped(
+    index: Index, vault: Notes
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    vault.put("copy.md", "again", id=ANN)
+    with pytest.raises(KeyboardInterrupt):
+        index.refresh(progress=stopped)  # what is read so far is in the index
+    assert len(index.get(ANN)) == 2
+    index.refresh()
+    assert [problem.path for problem in index.check()] == ["copy.md"]
+    assert len(index.get(ANN)) == 1

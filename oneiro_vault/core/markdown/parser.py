@@ -300,7 +300,7 @@ _SKIPPED: Final = re.compile(
     r"[ \t]*(?:#{1,6}(?:[ \t]|$)|(?:[-*_=][ \t]*){3,}$|!\[|<!--|\|)|[ \t]*[=-]+[ \t]*$"
 )
 _SENTENCE: Final = re.compile(r"[.!?…]+[\"')\]]*(?=\s)|[。！？]+")
-_DOUBTFUL: Final = re.compile(r"(?:\d|\b\w{1,4})\.+[\"')\]]*\Z")
+_DOUBTFUL: Final = re.compile(r"(?:\d|\b(?:\w{1,4}|approx|assoc))\.+[\"')\]]*\Z")
 """An ordinal or an abbreviation may stand before it: then the library is asked, which takes long
 where thousands of notes are read."""
 _TAG: Final = re.compile(r"#((?:[\w/-]|[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d])+)")

@@ -175,7 +175,12 @@ def beyond(new: str, old: str) -> str:
     words = [one for one in re.finditer(r"\w+", old) if fold(one[0]) in wrong]
     rest = re.sub(r"\w+", lambda one: "…" if fold(one[0]) in wrong else one[0], old)
     left = claims.content(rest) | claims.numbers(rest)
-    return rest if words and len(left - claims.content(new) - claims.numbers(new)) >= _MORE else ""
+    once = len(words) == len({fold(one[0]) for one in words})  # "York" is part of another name
+    return (
+        rest
+        if words and once and len(left - claims.content(new) - claims.numbers(new)) >= _MORE
+        else ""
+    )
 
 
 def takes_back(sentence: str) -> bool:

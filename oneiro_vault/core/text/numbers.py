@@ -15,7 +15,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Final
 
-from oneiro_vault.core.text.query import tokens
+from oneiro_vault.core.text.query import fold, tokens
 from oneiro_vault.core.time import relative_dates
 
 NEAR: Final = 31
@@ -28,7 +28,16 @@ _YEAR: Final = re.compile(r"(?<![\d.-])(?:19|20)\d\d(?![\d.-]\d)")
 """Said as so many years ago, too."""
 _THOUSAND: Final = 3
 _NOON: Final = 12
-"""Hours: who says "at seven" may mean 19:00."""
+_EVENING: Final = re.compile(r"\b(?:1[3-9]|2[0-3]):00\b")
+_HOUR: Final = (
+    r"(\d{1,2}|[a-z]{3,8})(?![:.\d]|\w| ?a\.?m\b| (?:uhr )?(?:in the morning|fr[uü]h|morgens)\b)"
+)
+_HOURS: Final = re.compile(
+    rf"\b(?:at|from|until|till|um|von|bis|ab|gegen) {_HOUR}(?:(?: ?[-–] ?| to | bis ){_HOUR})?"
+    rf"|(?<![\d.,:])(\d{{1,2}}) ?(?:[-–]|to|bis) ?{_HOUR}",
+    re.I,
+)
+"""Times of the day as people say them."""
 _WORDS: Final = {
     word: number
     for words, number in (
@@ -82,6 +91,7 @@ def figures(text: str) -> frozenset[str]:
 def unsaid(text: str, ground: str, said: str = "") -> list[str]:
     """As the text writes them. `said`: the day on which the ground was."""
     have, missing = figures(ground), []
+    evenings = _evenings(ground) if _EVENING.search(text) else frozenset()
     rest = text
     with suppress(ValueError):
         day = date.fromisoformat(said[:10])
@@ -99,7 +109,7 @@ def unsaid(text: str, ground: str, said: str = "") -> list[str]:
     missing += [
         run[1]
         for run in _RUN.finditer(rest)
-        if not have.intersection(_forms(run)) and not _in_the_evening(run[1], have, ground)
+        if not have.intersection(_forms(run)) and run[1] not in evenings
     ]
     return [
         *missing,
@@ -134,15 +144,16 @@ def _forms(run: re.Match[str]) -> Iterator[str]:
         yield first
 
 
-def _in_the_evening(time: str, have: frozenset[str], ground: str) -> bool:
-    """Is it a full hour after noon, and said without the noon ("at seven")?"""
-    hour, _, minutes = time.partition(":")
-    if minutes != "00" or not _NOON < int(hour) < 2 * _NOON:
-        return False
-    said = int(hour) - _NOON
-    return str(said) in have and not re.search(
-        rf"\b0?{said}(?::00)?\s?a\.?m\b|\b0{said}:00", ground
-    )
+def _evenings(ground: str) -> frozenset[str]:
+    """Full hours after noon (19:00) that a text may mean where it says them without the noon
+    ("at seven", "2-4")."""
+    said = {
+        hour
+        for found in _HOURS.finditer(ground)
+        for one in found.groups()
+        if one and (hour := _WORDS.get(fold(one), one)).isdigit()
+    }
+    return frozenset(f"{int(one) + _NOON}:00" for one in said if 0 < int(one) < _NOON)
 
 
 def days(text: str, said: date) -> list[tuple[int, int, date]]:

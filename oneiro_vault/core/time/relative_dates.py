@@ -258,11 +258,12 @@ def _full(match: re.Match[str]) -> date | None:
 
 
 def months(text: str) -> set[int]:
-    """The months that a text names, without words that are names of months only beside a day."""
+    """The months that a text names; words that mean something else as well only behind a day."""
+    words = re.findall(r"\w+", fold(text))
     return {
         _MONTHS[word]
-        for word in _WORD.findall(fold(text))
-        if word in _MONTHS and word not in _ALSO_WORDS
+        for before, word in zip(("", *words), words, strict=False)
+        if word in _MONTHS and (word not in _ALSO_WORDS or before[:1].isdigit())
     }
 
 

@@ -542,6 +542,7 @@ class Answers(Words, edge_rows.Edges, chunk_rows.Sessions):
 _FAR: Final = 0.5
 """A cosine that unrelated texts do not reach in most models."""
 _CROWDED: Final = 3.0
+"""How many times nearer all texts are to each other in such a model."""
 _UNRELATED: Final = (
     "The ferry to the islands leaves at seven in the morning.",
     "Copper conducts electricity better than iron.",

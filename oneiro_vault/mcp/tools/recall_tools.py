@@ -436,7 +436,6 @@ def _batch(found: answers.NextQuestion | answers.AnswersTaken) -> str:
     parts = [head, first, *quoted, "\n".join(map(_asked, batch["questions"]))]
     form = json.dumps(_bare(batch["answer"]), ensure_ascii=False, separators=(",", ":"))
     if not batch["again"]:
-        form = f"that of {batch['kind']} before" if batch["same_form"] else form
         parts.append(f"Schema of each answer: {form}")
     return "\n\n".join(parts)
 

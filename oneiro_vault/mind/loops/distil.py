@@ -16,7 +16,7 @@ from pydantic import Field
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import ROLE, Answer, Question, ShownId, Verdict
-from oneiro_vault.core.text import claims
+from oneiro_vault.core.text import claims, polarity
 from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot, put, room
 from oneiro_vault.mind.blocks import (
     DAY,
@@ -351,7 +351,8 @@ def _unfit(snapshot: Snapshot, note: Note, answer: Distilled) -> str:
 def adds(text: str, block: Note) -> bool:
     """Does a text keep what every sentence of a block says?"""
     known = claims.split_sentences(block.memory.body)
-    return all(claims.share(one, text) >= KEPT for one in known)
+    kept = all(claims.share(one, text) >= KEPT for one in known)
+    return kept and not any(polarity.contrary(text, one) for one in known)
 
 
 def _left(note: Note, why: str, questions: tuple[str, ...], judge: str) -> Decision:

@@ -92,9 +92,9 @@ INSTRUCTION: Final = (
 
 REPEATING: Final = "encode.repeat"
 REPEAT: Final = (
-    "Of the captured part below, the facts quoted last were taken by you or another judge and not "
-    "filed, each for the reason beside it. Say each of them again, in the same form, so that the "
-    "capture says all of it: names, numbers and times of day as they stand there, with its own "
+    "Of the captured part in question, the facts quoted under the question were not filed, each "
+    "for the reason beside it. Say each of them again, in the same form, so that the capture says "
+    "all of it: names, numbers and times of day as they stand there, with its own "
     "denials and no others, and `quote` copied letter by letter. Leave out what cannot be said "
     "so, and say no other fact. `complete` is true."
 )
@@ -383,11 +383,11 @@ def _take(filing: Filing, question: Question, units: Sequence[Unit]) -> None:
         if words in _EMPTY or key in filing.units:
             continue
         rests = citations.cited(unit, memory, filing.known)
+        filing.order += [key] * (key not in filing.order)
         if rests.problem:
             filing.refused.setdefault(key, (unit, question.id, rests.problem))
         else:
             filing.units[key] = unit, question.id, rests.source(filing.capture)
-    filing.order = list(filing.units)
 
 
 def repeated(filing: Filing) -> dict[str, Question]:
@@ -420,12 +420,17 @@ def read_again(
             filing.judges[question.id] = verdict.judge
             _take(filing, question, verdict.answer.units)
     filing.settled = filing.settled and not waiting
-    new = [unit.content for key, (unit, *_) in filing.units.items() if key not in before]
-    for unit, asked, why in refused.values():
-        again = any(claims.share(unit.content, one) >= REPAIRED for one in new)
-        if asked not in waiting and not again:
+    new = {key: unit.content for key, (unit, *_) in filing.units.items() if key not in before}
+    for key, (unit, asked, why) in refused.items():
+        again = max(new, key=lambda one: claims.share(unit.content, new[one]), default="")
+        if again and claims.share(unit.content, new[again]) >= REPAIRED:
+            del new[again]  # it stands for one of them, and in its place
+            filing.order.remove(again)
+            filing.order.insert(filing.order.index(key), again)
+        elif asked not in waiting:
             filing.count("left out, since the capture does not say them")
             filing.done.append(_refused(filing, unit, asked, why))
+    filing.units = {key: filing.units[key] for key in filing.order if key in filing.units}
 
 
 def _outcome(capture: Note, given: str, known: frozenset[str]) -> str:

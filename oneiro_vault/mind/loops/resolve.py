@@ -47,9 +47,10 @@ KEPT: Final = 0.8
 SAID: Final = 0.7
 """Share of the words of a sentence that a fact and what it replaces must have, for the sentence to
 say no more than the two."""
-HELD: Final = 0.5
-"""Share of a fact's words that a text must have which says it together with what still holds: what
-it denies of before may be left out."""
+_AS_OF: Final = frozenset(
+    "now instead longer anymore since currently jetzt nun statt mehr seit neuerdings".split()
+)
+"""Words by which a fact says that it is new: beside what still holds they may be left out."""
 STRANGERS: Final = 4
 """Memories shown beside, that have nothing to do with a fact, where an answer is asked for once
 more."""
@@ -509,6 +510,8 @@ def _superseding(
     if known:
         given["importance"] = max(*known, given.get("importance", 0.0))
     reason = f"{place.flavour}: {place.reason}" if place.flavour else place.reason
+    if equal and place.text and not beside and told == new.body:
+        reason = f"{reason}; `text` was left out: it says more than the two, or less than the fact"
     # what was wrong ends at once, whenever the other begins
     begins = "" if place.flavour == "correction" else began(unit, capture)
     edits: tuple[New | Set, ...] = (
@@ -539,11 +542,13 @@ def _holds_on(unit: Unit, existing: Note, text: str) -> bool:
     """Is a text the fact together with what still holds of what it replaces, and nothing else?"""
     old = f"{existing.memory.title}\n{prose(existing.memory.body)}"
     ground = f"{unit.content}\n{old}"
+    new, stated = claims.content(unit.content) - claims.content(old) - _AS_OF, unit.content
+    for start, end in reversed(corrections.denied(stated)):  # "46, not 48"
+        stated = f"{stated[:start]}{stated[end:]}"
     return (
-        bool(text.strip())
-        and claims.share(unit.content, text) >= HELD
-        # of "46, not 48" what was so before may go
-        and claims.numbers(unit.content) - claims.numbers(old) <= claims.numbers(text)
+        bool(text.strip() and (new or claims.numbers(stated) - claims.numbers(old)))
+        and len(new & claims.content(text)) >= KEPT * len(new)
+        and claims.numbers(stated) <= claims.numbers(text)
         and claims.numbers(text) <= claims.numbers(ground)
         and all(claims.share(one, ground) >= SAID for one in claims.split_sentences(text))
         and not strange_names(text, ground)

@@ -85,8 +85,9 @@ def run(snapshot: Snapshot) -> Asking:
         answer = verdict.answer.model_copy(update={"title": own_name(verdict.answer, taken - own)})
         taken.add(answer.title.casefold())
         made = insight(topic, group, answer, one.id, verdict.judge, former)
-        lost = former is not None and (made is None or not made.edits)
-        return stale_insight(former, verdict) if former is not None and lost else made
+        if former is not None and (made is None or not made.edits):
+            return stale_insight(former, verdict)
+        return made
 
     taken = {note.memory.title.casefold() for note in snapshot.of("semantic")}
     made = yield from asked_each(

@@ -43,9 +43,9 @@ FOLLOWING: Final = ("consolidate", "synthesize", "entities", "distil")
 else reach the orientation one night and one sitting later."""
 SHORTEST: Final = 4
 """Characters of an id that stand for it."""
-Read: TypeAlias = dict[str, frozenset[str]]
-"""Question -> the texts (memories, instructions, forms) that whoever was asked it has read in the
-same sitting."""
+Sitting: TypeAlias = dict[str, frozenset[int]]
+"""Question that waits -> hashes of what whoever was asked it has read in the same sitting: memories
+under their names there, instructions with their forms."""
 _KEPT: Final = "Nothing was changed."
 _WAITS: Final = "Nothing was changed; the question still waits."
 
@@ -55,12 +55,12 @@ def dream_next(house: House) -> answers.NextQuestion:
     it), as a text with quoted memories and the form of its answer, and the `batch` it can be
     answered in."""
     found = _waiting(house)
-    house.dreams.read.clear()  # whoever asks anew may have read nothing
+    house.dreams.sitting.clear()  # whoever asks anew may have read nothing
     return {
         "schema": 1,
         "question": found[0] if found else None,
         "waiting": len(found),
-        "batch": batch(found, read=house.dreams.read),
+        "batch": batch(found, sitting=house.dreams.sitting),
     }
 
 
@@ -75,37 +75,36 @@ def _waiting(house: House) -> list[answers.Question]:
 def batch(
     waiting: Sequence[answers.Question],
     answered: Sequence[answers.Question] = (),
-    read: Read | None = None,
+    sitting: Sitting | None = None,
 ) -> answers.Batch | None:
     """The first question with others of its kind, or one like those just `answered` with others
     like that: instruction and form once, every memory once.
 
-    `quoted` are all memories but those that whoever answers has `read`, and texts that are no
-    memories yet under the name of their question; "" without any. Ids go by as much of them as
-    tells them apart. `again`: instruction and form were read before; `same_form`: the form.
+    `quoted` are all memories but those that whoever answers has read in the `sitting`, and texts
+    that are no memories yet under the name of their question; "" without any. Ids go by as much of
+    them as tells them apart. `again`: instruction and form were read before.
     """
+    sitting = {} if sitting is None else sitting
+    known = frozenset[int]().union(*(sitting.pop(str(one["id"]), ()) for one in answered))
+    for ident in sitting.keys() - {str(one["id"]) for one in waiting}:
+        del sitting[ident]
     if not waiting:
         return None
-    read = {} if read is None else read
-    known = frozenset[str]().union(*(read.pop(str(one["id"]), ()) for one in answered))
     chosen = _fitting_together(waiting, answered)
     short = _short([*waiting, *answered])
     memories = {ident: text for entry in chosen for ident, text in _quoted(entry)}
-    lines = [
-        f"{short[ident]}{text.removeprefix(ident)}"
-        for ident, text in memories.items()
-        if text not in known or len(short[ident]) > SHORTEST  # may have had another name
-    ]
+    named = {ident: f"{short[ident]}{text.removeprefix(ident)}" for ident, text in memories.items()}
+    lines = [line for line in named.values() if hash(line) not in known]
     lines += [f"{short[entry['id']]}: {given}" for entry in chosen if (given := _given(entry))]
-    form, whole = json.dumps(chosen[0]["schema"]), _asks(chosen[0])
-    for entry in chosen:
-        read[entry["id"]] = known | {*memories.values(), form, whole}
+    whole = _asks(chosen[0])
+    now = known | {*map(hash, named.values()), hash(whole)}
+    for entry in chosen:  # of two who were asked the same what both have read
+        sitting[entry["id"]] = now & sitting.get(entry["id"], now)
     return {
         "kind": chosen[0]["kind"],
         "instruction": chosen[0]["instruction"],
         "answer": chosen[0]["schema"],
-        "again": whole in known,
-        "same_form": form in known,
+        "again": hash(whole) in known,
         "quoted": f"<memory>\n{escape(chr(10).join(lines))}\n</memory>" if lines else "",
         "questions": [
             {
@@ -127,11 +126,13 @@ def _fitting_together(
     memories: dict[str, str] = {}
     given = 0
     for entry in (one for one in waiting if _asks(one) == kind):
+        if len(found) == MOST:
+            break
         quoted = dict(_quoted(entry))
         if any(memories.get(ident, text) != text for ident, text in quoted.items()):
             continue  # another part of the same memory: it has a batch of its own
         size = sum(map(len, (memories | quoted).values())) + given + len(_given(entry))
-        if found and (size > ROOM or len(found) == MOST):
+        if found and size > ROOM:
             continue
         memories |= quoted
         given += len(_given(entry))
@@ -200,23 +201,30 @@ def dream_answers(
         "refused": [{"id": ident, "problem": str(error)} for ident, error in refused.items()],
         "waiting": len(waiting),
         "runs": runs,
-        "batch": batch(waiting, [known[ident] for ident in fitting], house.dreams.read),
+        "batch": batch(waiting, [known[ident] for ident in fitting], house.dreams.sitting),
     }
 
 
 def _go_on(
     house: House, answered: Iterable[str], waiting: Sequence[str], progress: Progress
 ) -> list[answers.Run]:
-    """Run the loops that asked what was answered, and those that go over what was filed of it, as
-    far as none of their own questions waits; where what they decide is to be reviewed, together
-    after the last answer. The next run does it where they cannot run now."""
+    """Run the loops that asked what was answered, and once all of it is filed those that go over
+    it, as far as none of their own questions waits; where what they decide is to be reviewed,
+    together after the last answer. The next run does it where they cannot run now."""
     left, review = run_now.left_open(house.dreams), run_now.to_review(house.dreams)
     asked = [name for name in LOOPS if not set(answered).isdisjoint(left.get(name, ()))]
     free = [name for name in LOOPS if set(waiting).isdisjoint(left.get(name, ()))]
-    files = encode.name in asked and encode.name in free
-    loops = [name for name in free if name in asked or (files and name in FOLLOWING)]
+    loops = [name for name in asked if name in free]
     if review:
         loops = [] if waiting else [name for name in LOOPS if left.get(name)]
+    runs = _run(house, loops, review, progress)
+    if encode.name in loops and not run_now.left_open(house.dreams).get(encode.name):
+        after = [name for name in free if name in FOLLOWING and name not in loops]
+        runs += _run(house, after, review, progress)
+    return runs
+
+
+def _run(house: House, loops: Sequence[str], review: bool, progress: Progress) -> list[answers.Run]:
     if not loops:
         return []
     judge = run_now.asked_by(house.dreams)

@@ -15,7 +15,7 @@ from oneiro_vault.core.markdown import taxonomy
 from oneiro_vault.core.text import claims
 from oneiro_vault.core.time.date_ranges import local
 from oneiro_vault.core.time.relative_dates import begins
-from oneiro_vault.errors import InvalidInput, OneiroError, StaleMemory
+from oneiro_vault.errors import InvalidInput, OneiroError, StaleMemory, few
 from oneiro_vault.errors import shown as quoted
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations import runtime
@@ -430,7 +430,8 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answ
     back = (
         f"restore {row.id}" if row.id else f"undo {receipt.commit[:12]}"
     )  # without an id of its own nothing in history names it
-    return {
+    copies = [one.path for one in house.index.get(row.id)] if row.id else []
+    done: answers.Forgotten = {
         "schema": 1,
         "id": row.handle,
         "path": row.path,
@@ -438,6 +439,10 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answ
         "commit": receipt.commit,
         "back": back,
     }
+    if copies:
+        told = f"{few(copies)} is a copy of it and stays under its id: forget it again, or adopt it"
+        done["notices"] = [told]
+    return done
 
 
 def _loses(known: memories.Memory, words: str) -> bool:

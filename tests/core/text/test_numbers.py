@@ -30,6 +30,7 @@ SAID = "2026-05-04"
         ("on 20 May 2026", "on the 20th"),
         ("on 2026-05-05", "tomorrow"),
         ("on 14 April", "the 14. april"),
+        ("from 2027-05-03 to 2027-05-21", "orkney is 3 to 21 may 2027"),
         ("on 1 August", "vuelvo el 1 de agosto"),
         ("in 2025 and 2027", "last year and next"),
     ],
@@ -51,6 +52,9 @@ def test_the_same_in_another_spelling(text: str, ground: str) -> None:
         ("at 19:00", "at 7am", ["19:00"]),
         ("at 7:00", "at 19:00", ["7:00"]),
         ("at 19:00", "at eight", ["19:00"]),
+        ("at 19:00", "at seven in the morning", ["19:00"]),
+        ("at 14:00", "we need 2 eggs", ["14:00"]),
+        ("took 1.30:00 in all", "took an hour", ["1.30:00"]),
     ],
 )
 def test_another_number_or_day(text: str, ground: str, missing: list[str]) -> None:

@@ -52,6 +52,8 @@ def judged(snapshot: Snapshot, **answers: Any) -> tuple[list[Decision], Scripted
     def script(question: Question) -> Mapping[str, Any]:
         if question.kind == "distil.grade" and "distil_grade" not in answers:
             return {"reason": "fit", "orientation_grade": True}
+        if question.kind == "distil.reword" and "distil_reword" not in answers:
+            return {"reason": "as before", "text": question.given.partition(BECAUSE)[0]}
         found = answers[question.kind.replace(".", "_")]
         said: Mapping[str, Any] = found(question) if callable(found) else found
         return said

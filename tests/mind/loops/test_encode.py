@@ -801,7 +801,7 @@ def again(said: list[dict[str, Any]] | None, body: str) -> tuple[list[Decision],
         if question.kind == encode.REPEATING:
             assert "18:45" in question.given, "it is shown what was refused"
             assert "the capture has no 18:45" in question.given, "and why"
-            waits = Raw(problem="waits for an answer", waits=True)
+            waits = Raw(problem="nobody was asked", unasked=True)
             return waits if said is None else {"reason": "r", "units": said, "complete": True}
         return {"reason": "r", "units": [bold, good], "complete": True}
 
@@ -814,7 +814,7 @@ def test_what_was_refused_is_said_again() -> None:
     better = {"content": "The class on Thursdays starts late.", "quote": "class on thursdays"}
     decisions, judge = again([better], body)
     told = [new(one).body.strip() for one in decisions if one.op == "remember"]
-    assert told == ["Ana owns the key.", "The class on Thursdays starts late."]
+    assert told == ["The class on Thursdays starts late.", "Ana owns the key."], "in its place"
     assert [one.kind for one in judge.asked].count(encode.REPEATING) == 1
     assert not any("not filed" in one.reason for one in decisions)
 
@@ -848,3 +848,61 @@ def test_rules_are_not_asked_to_say_it_again() -> None:
     assert [*encode.repeated(filing)] == [asked.id]
     filing.judges[asked.id] = "offline"
     assert encode.repeated(filing) == {}
+
+
+def test_a_fact_that_is_said_again_hides_no_other_that_is_not() -> None:
+    body = "User: the watercolour course with Ana in Helford is in spring."
+    start = "The watercolour course with Ana in Helford starts on 3 April."
+    price = "The watercolour course with Ana in Helford costs 280 euros."
+    better = "The watercolour course with Ana in Helford is in spring."
+
+    def script(question: Question) -> Any:
+        facts = [better] if question.kind == encode.REPEATING else [start, price]
+        units = [{"content": one, "quote": "the watercolour course"} for one in facts]
+        return {"reason": "r", "units": units, "complete": True}
+
+    decisions = drive(ScriptedJudge(script), snap(capture(body=body)))
+    left = [one.title for one in decisions if "not filed" in one.reason]
+    assert left == [price], "the other was said again"
+
+
+@pytest.mark.parametrize(
+    ("old", "fact", "text", "held"),
+    [
+        (
+            "There are 48 cores from three sites, Helford, Fal and Looe.",
+            "There are 46 cores, not 48, as two were contaminated.",
+            "There are 46 cores from three sites, Helford, Fal and Looe; two were contaminated.",
+            True,
+        ),
+        (
+            "The oven burns at 450 °C for 6 hours, in the muffle furnace on level 3.",
+            "The oven burns at 550 °C for 4 hours instead of 450 °C for 6 hours.",
+            "The oven burns at 550 °C for 4 hours, in the muffle furnace on level 3.",
+            True,
+        ),
+        (
+            "Ana lives in Porto and works at the docks.",
+            "Ana lives in Lisbon now.",
+            "Ana lives in Porto and works at the docks.",
+            False,
+        ),
+        (
+            "The course has 8 sessions of 12 people.",
+            "The course has 12 sessions now.",
+            "The course has 8 sessions of 12 people.",
+            False,
+        ),
+    ],
+)
+def test_what_still_holds_is_kept_beside_the_new_and_never_instead_of_it(
+    old: str, fact: str, text: str, held: bool
+) -> None:
+    known = note("k", old, trust="external", created="2026-01-01T00:00:00+00:00")
+    units = [{"content": fact, "quote": fact}]
+    place = {"action": "supersede", "flavour": "progression", "existing": known.id, "text": text}
+    body = f"User: {fact}"
+    decisions = drive(answers(units, place), snap(capture(body=body), known, near=(known.id,)))
+    (made,) = [new(one).body for one in decisions if one.op == "supersede"]
+    assert (text in made) == held
+    assert held or fact in made

@@ -104,29 +104,29 @@ def test_a_batch_is_of_one_kind_has_every_memory_once_and_fits_into_an_answer() 
 
 
 def test_whoever_has_read_something_does_not_read_it_again() -> None:
-    shared, read = ("m0", "shared"), deferred_answers.Read()
+    shared, read = ("m0", "shared"), deferred_answers.Sitting()
     one, two = entry("a", shared, ("m1", "one")), entry("b", shared, ("m2", "two"), given="a fact")
     other: answers.Question = {**entry("c", shared, ("m1", "one")), "instruction": "Other?"}
     said: answers.Question = {**entry("d", shared, ("m2", "two")), "together": ["m0"]}
-    assert deferred_answers.batch([one], read=read)
+    assert deferred_answers.batch([one], sitting=read)
     following = deferred_answers.batch([two], [one], read)
     assert following is not None
     assert following["again"], "its instruction and form are known"
     assert following["quoted"] == "<memory>\nm2: two\nb: a fact\n</memory>", "m0 is known, too"
     third = deferred_answers.batch([other], [two], read)
     assert third is not None
-    assert (third["again"], third["same_form"], third["quoted"]) == (False, True, ""), (
-        "all of it is"
-    )
+    assert (third["again"], third["quoted"]) == (False, ""), "all of it is"
     last = deferred_answers.batch([said], [other], read)
     assert last is not None
     assert (last["again"], last["questions"][0]["together"]) == (True, ["m0"])
-    anew = deferred_answers.batch([said], read=read)
+    anew = deferred_answers.batch([said], sitting=read)
     assert anew is not None
     assert anew["quoted"] == "<memory>\nm0: shared\nm2: two\n</memory>", (
         "whoever asks first reads all"
     )
     assert not anew["again"]
+    assert deferred_answers.batch([], [said], read) is None
+    assert read == {}, "what nobody is asked any more is let go of"
 
 
 def test_what_a_memory_says_cannot_end_its_quotation_nor_begin_another() -> None:

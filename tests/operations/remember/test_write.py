@@ -421,6 +421,20 @@ def test_a_copy_is_a_note_of_its_own_and_adopt_gives_it_an_id(root: Path, call: 
     assert b"kayak" in copy.read_bytes()
 
 
+def test_a_forgotten_memory_says_that_a_copy_of_it_stays(root: Path, call: Call) -> None:
+    ident = stored(call, "The boat is moored in Stromness.")
+    path = root / call("show", id=ident)["path"]
+    backup = root / "backup" / path.name
+    backup.parent.mkdir()
+    backup.write_bytes(path.read_bytes())
+    (path.parent / f"Copy of {path.name}").write_bytes(path.read_bytes())
+    call("reindex")
+    assert root / call("show", id=ident)["path"] == path, "neither is the memory"
+    (told,) = call("forget", id=ident)["notices"]
+    assert "Copy of" in told
+    assert call("show", id=ident)["path"].startswith("semantic/")
+
+
 def test_a_path_is_answered_with_its_id(call: Call) -> None:
     ident = stored(call, "Where am I?")
     path = call("show", id=ident)["path"]
