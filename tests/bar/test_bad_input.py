@@ -24,19 +24,19 @@ from tests.copies import new_vault
 from tests.drills.whole import acks, committed, kept
 from tests.vault.support import git
 
-TWIN = "0123456789ab"
+TWINS = ("0123456789ab", "0123456789cd")
 
 
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
-    """A vault with one memory (`box.row`) and two notes that share an id, for requests that must
-    change nothing."""
+    """A vault with one memory (`box.row`) and two notes whose ids begin alike, for requests that
+    must change nothing."""
     folder = tmp_path_factory.mktemp("bad")
     box = Box(folder, sealed(folder))
     try:
         box.init().remember("The kettle is blue.")
-        for name in ("one", "two"):
-            (box.vault / f"{name}.md").write_text(f"---\nid: {TWIN}\n---\n{name}\n")
+        for name, ident in zip(("one", "two"), TWINS, strict=True):
+            (box.vault / f"{name}.md").write_text(f"---\nid: {ident}\n---\n{name}\n")
         box.env["ONEIRO_EDITS_COMMIT"] = "false"
         box.ok("stop")
         assert box.json("list")["total"] == 3
@@ -79,8 +79,8 @@ IDS = ["show", "why", "forget", "reframe"]
 @pytest.mark.parametrize(
     ("ident", "code", "says"),
     [
-        (TWIN, 4, "fits 2 memories"),
-        (TWIN[:4], 4, "fits 2 memories"),
+        (TWINS[0][:10], 4, "fits 2 memories"),
+        (TWINS[0][:4], 4, "fits 2 memories"),
         ("zzzzzzzzzzzz", 3, "no memory has the id"),
         ("abc", 2, "too short"),
         ("one.md", 2, "is a path, not an id"),
