@@ -38,9 +38,9 @@ _BATCH: Final = 500
 _BATCH_BYTES: Final = 8_000_000
 _BULK: Final = 2_000
 _AT_ONCE: Final = 400
+"""So many changed notes are also taken apart before a refresh returns; more wait for `settle`."""
 _UNPARTED: Final = "unparted"
 """Name of what says that notes were stored since copies were told from their memories."""
-"""So many changed notes are also taken apart before a refresh returns; more wait for `settle`."""
 
 
 @dataclass
@@ -102,8 +102,9 @@ class Refresher:
             gone = [path for path in gone if path not in moved]
             braked = self._braking(gone, total, everything=wanted is None or force, force=force)
             self._remove(moved if braked else moved + gone)
-            self._part_copies(unparted)
-            database.set_meta(self.db, _UNPARTED, 0)
+            if unparted or any(self._done.values()):
+                self._part_copies(unparted)
+                database.set_meta(self.db, _UNPARTED, 0)
             if chunk_rows.waiting(self.db) <= _AT_ONCE:
                 chunk_rows.settle(lambda: nullcontext(self.db))
         if wanted is None and not database.meta(self.db, "complete"):
@@ -405,7 +406,8 @@ class Refresher:
                     self.screening.read(path, data, self._limit, born=born, copied=bool(of))
                 )
             with database.transaction(self.db):
-                note_rows.clear(self.db, [key for key, _ in held.values()])  # also one with markers
+                if not read:  # with the marks of a merge: what stood for it had the id
+                    note_rows.clear(self.db, [key for key, _ in held.values()])
                 self._store(read, held)
                 if of and read:
                     self.db.execute("INSERT INTO copies VALUES (?, ?)", (held[path][0], of))
