@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Final
 
 import numpy as np
@@ -24,7 +24,7 @@ from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.text.query import analyse, tokens
 from oneiro_vault.errors import EmbedderProblem, OneiroError
-from oneiro_vault.index.base import Filters, Vectors
+from oneiro_vault.index.base import Filters, Row, Vectors
 from oneiro_vault.index.keyword import chunk_rows
 from oneiro_vault.mind.base import Named, Note, Snapshot
 from oneiro_vault.mind.recall_gate import TOP, View
@@ -102,7 +102,7 @@ def take(
         notes=notes,
         settings={name: house.settings[name] for name in (*house.settings, *FIXED)},
         candidates=partial(_candidates, house, known, notes),
-        vectors=partial(_vectors, house, notes),
+        vectors=partial(_vectors, house, notes, cache(partial(_rows, house, notes))),
         near=house.index.near,
         named=partial(_named, house),
         known=answered,
@@ -191,10 +191,18 @@ def _candidates(
     return [ident for ident in ids if ident in notes and notes[ident].active][:k]
 
 
+def _rows(house: House, notes: Mapping[str, Note]) -> dict[str, Row]:
+    return {row.id: row for row in house.index.list(limit=10_000_000) if row.id in notes}
+
+
 def _vectors(
-    house: House, notes: Mapping[str, Note], ids: Sequence[str]
+    house: House,
+    notes: Mapping[str, Note],
+    every: Callable[[], Mapping[str, Row]],
+    ids: Sequence[str],
 ) -> tuple[list[str], Vectors]:
-    rows = {row.id: row for row in house.index.list(limit=10_000_000) if row.id in notes}
+    """`every`: the rows of the notes, looked up once a run: some loops ask for each note."""
+    rows = every()
     wanted = [one for one in ids if one in rows and rows[one].sha256 == notes[one].sha256]
     try:
         if house.index.pending()[0]:
