@@ -198,9 +198,10 @@ def fitted(
     for _ in range(TIMES):
         again: dict[int, Question] = {}
         for at, draft in enumerate(found):
+            if not draft.text.strip() or draft.judge == RULES:
+                continue
             titled = cut_at_word(first_sentence(draft.text), LONGEST_TITLE)
-            why = objection(replace(draft, title=titled), snapshot)
-            if draft.text.strip() and why and draft.judge != RULES:
+            if why := objection(replace(draft, title=titled), snapshot):  # not the title's fault
                 again[at] = _reword(draft.text, why, limit)
         if not again:
             break
