@@ -17,7 +17,7 @@ from typing import Final
 from pydantic import Field
 
 from oneiro_vault.classify.spans import abridged, spans
-from oneiro_vault.core.conversation import turns
+from oneiro_vault.core.conversation import personal, turns
 from oneiro_vault.core.conversation.turns import imported, waits
 from oneiro_vault.core.markdown.taxonomy import KINDS, prose
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict
@@ -37,8 +37,6 @@ UNFILED: Final = "unfiled"
 """Flag of a long capture of which nothing was filed: a person is to look."""
 RELATED: Final = 0.5
 """Share of their words that two facts have in common when one may be a later state of the other."""
-_PERSON: Final = re.compile(r"\b(?:the user|(?:der|die|den|dem|des) (?:be)?nutzer\w*)\b", re.I)
-"""Whoever every other fact is about tells none from another."""
 _BEFORE: Final = 500
 _SMALLEST: Final = 200
 _DAY: Final = 86_400.0
@@ -462,7 +460,9 @@ def put_off(snapshot: Snapshot, filing: Filing, new: list[tuple[set[str], Decisi
     filing.done.sort(key=lambda one: filing.order.index(one.key) if one.key in filing.order else -1)
     for place, decision in enumerate(filing.done):
         told = " ".join(_told(decision))
-        words = polarity.stems(_PERSON.sub(" ", told))
+        # whoever every other fact is about tells none from another
+        mine = (one for one in claims.tokens(told) if not personal.is_person(one))
+        words = polarity.stems(" ".join(mine))
         if not told:
             continue
         first = next(
