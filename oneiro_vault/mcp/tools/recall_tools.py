@@ -387,7 +387,7 @@ _UNSAID: Final = frozenset(
 """Keys of a schema that a model does not read."""
 
 
-KNOWN: Final = "What was quoted before is not quoted again; `dream_next` shows all of it."
+_KNOWN: Final = "What was quoted before is not quoted again; `dream_next` shows all of it."
 
 
 @dataclass
@@ -432,7 +432,7 @@ def _batch(found: answers.NextQuestion | answers.AnswersTaken) -> str:
     )
     quoted = [PREFACE, batch["quoted"]] if batch["quoted"] else []
     if "taken" in found:
-        quoted.append(KNOWN)
+        quoted.append(_KNOWN)
     parts = [head, first, *quoted, "\n".join(map(_asked, batch["questions"]))]
     form = json.dumps(_bare(batch["answer"]), ensure_ascii=False, separators=(",", ":"))
     if not batch["again"]:
