@@ -20,8 +20,9 @@ from oneiro_vault.classify.spans import abridged, spans
 from oneiro_vault.core.conversation import personal, turns
 from oneiro_vault.core.conversation.turns import imported, waits
 from oneiro_vault.core.markdown.taxonomy import KINDS, prose
+from oneiro_vault.core.memory import epoch
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict
-from oneiro_vault.core.text import claims, corrections, polarity
+from oneiro_vault.core.text import claims, corrections
 from oneiro_vault.core.text.query import fold, tokens
 from oneiro_vault.judges.offline import NAME as RULES
 from oneiro_vault.mind import citations
@@ -196,7 +197,7 @@ def run(snapshot: Snapshot) -> Asking:
         if doubted
         else {}
     )
-    new: list[tuple[set[str], Decision]] = []
+    new: list[tuple[frozenset[str], Decision]] = []
     for filing in filings:
         _file(snapshot, filing, asked, doubted, {**places, **second})
         put_off(snapshot, filing, new)
@@ -454,15 +455,16 @@ def _refused(filing: Filing, unit: Unit, asked: str, why: str) -> Decision:
     )
 
 
-def put_off(snapshot: Snapshot, filing: Filing, new: list[tuple[set[str], Decision]]) -> None:
-    """Facts close to one which this run has just made (`new`: stems, decision), or that correct one
-    of it, wait until it is seen."""
+def put_off(snapshot: Snapshot, filing: Filing, new: list[tuple[frozenset[str], Decision]]) -> None:
+    """Facts close to one which this run has just made (`new`: stems, decision), that correct one of
+    it or begin later than one on the same subject, wait until it is seen."""
     filing.done.sort(key=lambda one: filing.order.index(one.key) if one.key in filing.order else -1)
-    for place, decision in enumerate(filing.done):
+    now_first = sorted(enumerate(filing.done), key=lambda one: _begins_later(one[1], filing))
+    for place, decision in now_first:
         told = " ".join(_told(decision))
         # whoever every other fact is about tells none from another
         mine = (one for one in claims.tokens(told) if not personal.is_person(one))
-        words = polarity.stems(" ".join(mine))
+        words, later = resolve.stems(" ".join(mine)), _begins_later(decision, filing)
         if not told:
             continue
         first = next(
@@ -471,6 +473,11 @@ def put_off(snapshot: Snapshot, filing: Filing, new: list[tuple[set[str], Decisi
                 for said, one in new
                 if (said and len(said & words) >= RELATED * min(len(said), len(words)))
                 or (one in filing.done and _corrects(told, one))
+                or (
+                    later
+                    and one in filing.done
+                    and (said & words or _about(one) & _about(decision))
+                )
             ),
             None,
         )
@@ -483,8 +490,27 @@ def put_off(snapshot: Snapshot, filing: Filing, new: list[tuple[set[str], Decisi
             )
 
 
+def _made(decision: Decision) -> list[New]:
+    return [edit for edit in decision.edits if isinstance(edit, New)]
+
+
+def _begins_later(decision: Decision, filing: Filing) -> bool:
+    told = filing.capture.memory.when() or 0.0
+    return any(
+        (epoch(str(one.meta.get("valid_from", ""))) or 0.0) > told for one in _made(decision)
+    )
+
+
+def _about(decision: Decision) -> set[str]:
+    return {
+        name
+        for one in _made(decision)
+        for name in _keys(one.meta.get("about", ()), one.meta.get("tags", ()))
+    }
+
+
 def _told(decision: Decision) -> Iterator[str]:
-    return (prose(edit.body).strip() for edit in decision.edits if isinstance(edit, New))
+    return (prose(one.body).strip() for one in _made(decision))
 
 
 def _corrects(told: str, other: Decision) -> bool:

@@ -661,7 +661,7 @@ def shared(snapshot: Snapshot, fact: str, existing: Note) -> bool:
     words? A name that both have is none of them: much is known of one person."""
     other = f"{existing.memory.title}\n{_CALLOUT.sub('', prose(existing.memory.body))}"
     language = detect(f"{fact}\n{other}") or "en"
-    mine, theirs = _stems(fact, language), _stems(other, language)
+    mine, theirs = stems(fact, language), stems(other, language)
     named = _names(f"{fact}\n{other}", language)
     known = _counted(snapshot)
     if mine - named and theirs - named:
@@ -697,7 +697,7 @@ def _counted(snapshot: Snapshot) -> _Known:
             prose(note.memory.body) for note in snapshot.of("semantic") if note.memory.level == 0
         ][-SAMPLE:]
         found = _Known(
-            Counter(one for body in bodies for one in _stems(body, detect(body) or "en")),
+            Counter(one for body in bodies for one in stems(body, detect(body) or "en")),
             len(bodies),
         )
         snapshot.memo[__name__] = found
@@ -705,15 +705,14 @@ def _counted(snapshot: Snapshot) -> _Known:
 
 
 @lru_cache(maxsize=4096)
-def _stems(text: str, language: str) -> frozenset[str]:
+def stems(text: str, language: str = "") -> frozenset[str]:
+    """Of its content words, and for those that speak of one state in other words the state's."""
     found = polarity.stems(text, language)
     return frozenset(found | {_STATES[one] for one in found if one in _STATES})
 
 
 def _names(text: str, language: str) -> frozenset[str]:
-    return (
-        frozenset() if language in CAPITALISING else _stems(" ".join(capitalised(text)), language)
-    )
+    return frozenset() if language in CAPITALISING else stems(" ".join(capitalised(text)), language)
 
 
 def _alike(one: str, other: str) -> bool:

@@ -518,6 +518,7 @@ def test_whatever_a_judge_says_nothing_is_lost(name: str, seed: int) -> None:
 
 
 def test_what_is_close_to_a_fact_of_the_same_run_comes_after_it() -> None:
+    friday = FRIDAY | {"happened": ""}
     moved = {
         "content": "The team ships on Monday from now on.",
         "title": "",
@@ -530,7 +531,7 @@ def test_what_is_close_to_a_fact_of_the_same_run_comes_after_it() -> None:
         "from now on."
     )
     taken = snap(said)
-    first, owner, later = drive(answers([FRIDAY, OWNER, moved]), taken)
+    first, owner, later = drive(answers([friday, OWNER, moved]), taken)
     assert new(first).body == "The team ships on Friday."
     assert new(owner).body == "Ana owns the checklist."
     assert later.comes_again
@@ -539,10 +540,42 @@ def test_what_is_close_to_a_fact_of_the_same_run_comes_after_it() -> None:
     settled = frozenset({first.id(taken), owner.id(taken)})
     place = {"action": "supersede", "existing": filed.id, "flavour": "progression"}
     found, mark = drive(
-        answers([FRIDAY, OWNER, moved], place), snap(said, filed, near=(filed.id,), settled=settled)
+        answers([friday, OWNER, moved], place), snap(said, filed, near=(filed.id,), settled=settled)
     )
     assert (found.op, new(found).meta["supersedes"]) == ("supersede", [filed.id])
     assert mark.edits == (Set(said.id, {"encoded": NOW}),)
+
+
+NOW_PAID: dict[str, Any] = {
+    "content": "The user pays 820 euros for the flat in Looe.",
+    "about": ["Looe"],
+}
+ANNOUNCED = {
+    "content": "From 1 January 2027 the rent is 890 euros a month.",
+    "happened": "2027-01-01",
+}
+
+
+@pytest.mark.parametrize("told", [(NOW_PAID, ANNOUNCED), (ANNOUNCED, NOW_PAID)])
+def test_what_is_announced_ends_what_the_same_conversation_says_of_now(
+    told: tuple[dict[str, Any], ...],
+) -> None:
+    said = capture(
+        body="User: I pay 820 euros for the flat in Looe. From 1 January 2027 the rent is 890 "
+        "euros a month. Ana owns the checklist."
+    )
+    taken, units = snap(said), [*told, OWNER]
+    found = drive(answers(units), taken)
+    now, later = sorted(found[:2], key=lambda one: one.comes_again)
+    assert (new(now).body, later.after) == (NOW_PAID["content"], (now.id(taken),))
+    assert new(found[2]).body == OWNER["content"], "what has nothing to do with it waits for none"
+    filed = note("n", NOW_PAID["content"], derived_from=(said.id,), trust="external")
+    settled = frozenset({now.id(taken), found[2].id(taken)})
+    place = {"action": "supersede", "existing": filed.id, "flavour": "progression"}
+    judge = answers(units, place)
+    announced, _ = drive(judge, snap(said, filed, near=(filed.id,), settled=settled))
+    assert Set(filed.id, {"valid_until": "2027-01-01T00:00:00+00:00"}) in announced.edits
+    assert new(announced).meta["supersedes"] == [filed.id]
 
 
 STRANGERS = [
