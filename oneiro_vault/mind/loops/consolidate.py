@@ -79,7 +79,19 @@ def groups(snapshot: Snapshot) -> list[list[Note]]:
         return []
     least = snapshot.near(settings["consolidate.similarity"])
     found = clusters(vectors, least, settings["consolidate.largest"])
-    return [[notes[ids[position]] for position in members] for members in found]
+    told = (at_once([notes[ids[position]] for position in members]) for members in found)
+    return [group for group in told if len(group) > 1]
+
+
+def at_once(group: Sequence[Note]) -> list[Note]:
+    """Those of a group that begin before any earlier one of it has ended: states that follow each
+    other are no copies."""
+    spans = [(one.memory.valid_from[:10], one.memory.valid_until[:10]) for one in group]
+    return [
+        one
+        for one, (begins, _) in zip(group, spans, strict=True)
+        if not any(began < begins and "" < ended <= begins for began, ended in spans)
+    ]
 
 
 def question(group: Sequence[Note]) -> Question:

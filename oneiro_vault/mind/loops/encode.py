@@ -234,6 +234,7 @@ def _open(
                 filing.take(resolve.decide(snapshot, capture, unit, key, place, (source,), judge))
                 del filing.units[key]
             elif near:
+                near.sort(key=lambda one: one.id)  # who stands nearer is no other question
                 yield key, resolve.question(capture, unit, near)
             else:
                 reason = "nothing like it was known"

@@ -56,6 +56,20 @@ def merge(question: Question) -> Mapping[str, Any]:
     }
 
 
+def test_what_begins_where_another_ends_is_no_copy_of_it() -> None:
+    ends: dict[str, Any] = {"valid_until": "2027-01-01T00:00:00+01:00"}
+    now = replace(FULL, memory=replace(FULL.memory, **ends))
+    later, beside = (
+        replace(SHORT, memory=replace(SHORT.memory, valid_from=day))
+        for day in ("2027-01-01T00:00:00+00:00", "2026-01-01T00:00:00+00:00")
+    )
+    assert consolidate.groups(snap(now, later, OTHER)) == []
+    assert consolidate.groups(snap(now, beside, OTHER)) == [[now, beside]]
+    once = replace(later, memory=replace(later.memory, **ends))
+    same = replace(FULL, memory=replace(once.memory, id=FULL.id))
+    assert consolidate.groups(snap(once, same)) == [[same, once]], "two of the same day"
+
+
 def test_the_keeper_keeps_its_words_and_takes_over_the_lineage() -> None:
     judge = ScriptedJudge(merge)
     (decision,) = Driver(judge, Memo()).drive(consolidate.run(snap(FULL, SHORT, OTHER)))
