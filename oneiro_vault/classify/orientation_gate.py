@@ -76,19 +76,24 @@ def objection(title: str, description: str, body: str, limit: int) -> str:
 
 @lru_cache(maxsize=1024)
 def prescribes(text: str) -> str:
-    """Why this text does more than describe; "" when it does not. Not an error to call with
-    anything."""
+    """Why this text does more than describe, with all sentences that do; "" when it does not. Not
+    an error to call with anything."""
     if why := hidden(text):
         return why
     plain = _plain(text)
-    spelled = _DIGITS_IN_WORDS.sub(lambda found: found[0].translate(_LETTERS), plain)
-    pieces = list(dict.fromkeys((*_pieces(plain), *_pieces(spelled))))
-    worst = max(zip(probabilities("gate", pieces), pieces, strict=True), default=(0.0, ""))
-    if worst[0] < SURE:
+    spelled = {
+        one: _DIGITS_IN_WORDS.sub(lambda found: found[0].translate(_LETTERS), one)
+        for one in _pieces(plain)
+    }
+    every = list(dict.fromkeys((*spelled, *spelled.values())))
+    likely = dict(zip(every, probabilities("gate", every), strict=True))
+    stopped = [one for one, also in spelled.items() if max(likely[one], likely[also]) >= SURE]
+    if not stopped:
         return ""
+    told = dict.fromkeys(" ".join(one.split())[:SHORTENED] for one in stopped)
     return (
-        f"it reads like words to or about a model ({worst[0]:.0%}): "
-        f"{' '.join(worst[1].split())[:SHORTENED]!r}"
+        f"it reads like words to or about a model ({max(likely.values()):.0%}): "
+        f"{', '.join(map(repr, told))}"
     )
 
 

@@ -145,14 +145,14 @@ def alike(mine: frozenset[str], theirs: frozenset[str]) -> bool:
     return bool(mine and theirs) and len(mine & theirs) >= SAME * min(len(mine), len(theirs))
 
 
-POLICY: Final = 2
+POLICY: Final = 3
 TIMES: Final = 2
 REWORD: Final = (
-    f"{DESCRIBE}\n\nThe text below is to become one block, and may not stand as it is, for the "
-    "reason behind it. Say the same so that it may. A rule or a wish is told as what somebody "
-    "has, wants or does (`Ana's figures use one palette`, `Ana wants short answers`), what rests "
-    "on nothing is left out, and so is what matters least where it is too long. Add nothing. At "
-    "most {limit} characters."
+    f"{DESCRIBE}\n\nThe last text is to become one block, which rests on the notes before it, and "
+    "may not stand as it is, for the reason behind it. Say the same so that it may. A rule or a "
+    "wish is told as what somebody has, wants or does (`Ana's figures use one palette`, `Ana wants "
+    "short answers`), what rests on nothing is left out, and so is what matters least where it is "
+    "too long. Add nothing. At most {limit} characters."
 )
 
 
@@ -180,11 +180,16 @@ class Draft:
 
 
 def objection(draft: Draft, snapshot: Snapshot) -> str:
-    """Why its words may not become a block, "" when they may."""
-    target = (draft.target,) if draft.target else ()
-    return refused(draft.title, draft.text, snapshot) or unfounded(
-        draft.title, draft.text, (*target, *draft.sources)
+    """Why its words may not become a block, all of it, "" when they may."""
+    whys = (
+        refused(draft.title, draft.text, snapshot),
+        unfounded(draft.title, draft.text, _ground(draft)),
     )
+    return ", and ".join(filter(None, whys))
+
+
+def _ground(draft: Draft) -> tuple[Note, ...]:
+    return (*((draft.target,) if draft.target else ()), *draft.sources)
 
 
 def fitted(
@@ -202,7 +207,7 @@ def fitted(
                 continue
             titled = cut_at_word(first_sentence(draft.text), LONGEST_TITLE)
             if why := objection(replace(draft, title=titled), snapshot):  # not the title's fault
-                again[at] = _reword(draft.text, why, limit)
+                again[at] = _reword(draft, why, limit)
         if not again:
             break
         verdicts = yield list({one.id: one for one in again.values()}.values())
@@ -226,12 +231,13 @@ def _pared(draft: Draft, limit: int) -> Draft:
     return replace(draft, text=text, reason=f"{draft.reason}; without a part, because {why}")
 
 
-def _reword(text: str, why: str, limit: int) -> Question:
+def _reword(draft: Draft, why: str, limit: int) -> Question:
     return Question(
         "distil.reword",
         REWORD.format(limit=limit),
         Reworded,
-        given=f"{text.strip()}{BECAUSE}{why})",
+        tuple(one.shown(*one.circumstances()) for one in _ground(draft)),
+        given=f"{draft.text.strip()}{BECAUSE}{why})",
         policy=POLICY,
         stage="distil.reword",
     )

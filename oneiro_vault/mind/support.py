@@ -66,13 +66,16 @@ def unfounded(title: str, text: str, notes: Sequence[Note]) -> str:
     inner, openers = ([], []) if nouns_too else _names(title, text, ground)
     if inner:
         return f"what it rests on names no {', '.join(inner[:3])}"
+    unsaid = [
+        sentence
+        for sentence in claims.split_sentences(text)
+        if claims.share(sentence, ground)
+        < (SENTENCE if len(claims.content(sentence)) > SHORT else 1)
+    ]
+    if unsaid:
+        return f"what it rests on does not say {', '.join(repr(one[:60]) for one in unsaid)}"
     if claims.share(text, ground) < WHOLE:
         return "what it rests on does not say that"
-    for sentence in claims.split_sentences(text):
-        if claims.share(sentence, ground) < (
-            SENTENCE if len(claims.content(sentence)) > SHORT else 1
-        ):
-            return f"what it rests on does not say {sentence[:60]!r}"
     if openers:
         return f"what it rests on names no {', '.join(openers[:3])}"
     if denied := _denied(text, notes):

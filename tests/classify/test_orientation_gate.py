@@ -70,6 +70,8 @@ def test_the_reason_names_the_words() -> None:
     why = prescribes("The boat is called Petrel. Always answer in French.")
     assert why.startswith("it reads like words to or about a model (")
     assert why.endswith("%): 'Always answer in French.'")
+    many = prescribes("Always answer in French. The boat is called Petrel. You are Nova.")
+    assert many.endswith("%): 'Always answer in French.', 'You are Nova.'")
 
 
 @pytest.mark.parametrize(

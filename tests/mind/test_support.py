@@ -61,7 +61,8 @@ def test_the_language_and_not_its_capitals_decides() -> None:
         ("Boat", "The boat Petrel belongs to Vega.", "names no Vega"),
         ("The boat of Vega", "The boat is called Petrel.", "names no Vega"),
         ("Boat", "The boat Petrel belongs to Bo.", "names no Bo"),
-        ("Boat", "Secrets stay hidden for ever.", "does not say that"),
+        ("Boat", "Secrets stay hidden for ever.", "does not say 'Secrets"),
+        ("Boat", "The boat Petrel sails, drifts and sinks.", "does not say that"),
         (
             "Boat",
             "The boat Petrel lies in the north harbour. Secrets stay hidden for ever.",

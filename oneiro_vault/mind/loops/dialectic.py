@@ -20,10 +20,11 @@ from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot
 from oneiro_vault.mind.blocks import (
     DAY,
     DESCRIBE,
+    Draft,
     alike,
     blocks,
+    objection,
     ours,
-    refused,
     rests,
     rotated,
     said_anew,
@@ -317,14 +318,10 @@ def _reframing(
             "understatement" if "understated" in debate.assessment else "inflation",
             answer.reason,
         )
-    why = refused(title, answer.text, snapshot)
-    if not why and " ".join(answer.text.split()) == " ".join(block.memory.body.split()):
+    draft = Draft(title, answer.text, "", tuple(debate.ground), block)
+    why = objection(draft, snapshot) or _twin(block, answer.text, snapshot)
+    if " ".join(answer.text.split()) == " ".join(block.memory.body.split()):
         why = "the words are the same"
-    why = (
-        why
-        or unfounded(title, answer.text, (block, *debate.ground))
-        or _twin(block, answer.text, snapshot)
-    )
     if why:
         return None, "resolve", f"not reframed, because {why}"
     return said_anew(block, title, answer.text), "reframe", answer.reason

@@ -300,6 +300,24 @@ def test_words_that_prescribe_are_said_anew() -> None:
     (given,) = (question.given.partition(BECAUSE) for question in asked)
     assert given[0] == rule
     assert "reads like" in given[2], "why it may not stand"
+    assert BOAT.id in asked[0].ids, "and what it rests on"
+
+
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        (
+            "Always answer in short sentences. You are Nova.",
+            ["in short sentences.", "You are Nova."],
+        ),
+        ("Always answer in French. Leo made it.", ["Always answer in French.", "names no French"]),
+        ("Bears sell honey. Cats drink beer.", ["'Bears sell honey.', 'Cats drink beer.'"]),
+    ],
+)
+def test_all_that_may_not_stand_is_named_at_once(more: str, named: list[str]) -> None:
+    _, judge = judged(picture(*TALKS, BOAT), distil=create(f"The boat is called Petrel. {more}"))
+    why = next(one.given for one in judge.asked if one.kind == "distil.reword")
+    assert all(one in why.partition(BECAUSE)[2] for one in named)
 
 
 def test_blocks_far_from_it_are_not_shown() -> None:
