@@ -69,6 +69,8 @@ _YET: Final = re.compile(
     re.I,
 )
 """Says from when on something is so: "cannot come before nine"."""
+_ELSE: Final = frozenset("otherwise sonst ansonsten andernfalls sinon altrimenti".split())
+"""What these deny would be so if it were not for what was said: "sonst kann sie nicht"."""
 _SHORT: Final = 3
 _ENDING: Final = 2
 """Letters: the longest stem that must be the same, and the longest ending that makes no
@@ -113,11 +115,13 @@ def english(word: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def denied(text: str, language: str = "") -> tuple[frozenset[str], ...]:
+def denied(text: str, language: str = "", *, so: bool = False) -> tuple[frozenset[str], ...]:
     """For every denial the stems of what it is about: the content words after it in its clause,
-    else those around it."""
+    else those around it. `so`: only of what is so, not of what would be otherwise."""
     found = []
     for words in _clauses(text):
+        if so and (_ELSE.intersection(words) or words[:1] == ["else"]):
+            continue
         for place, word in enumerate(words):
             if word in _DENIES:
                 after = (
@@ -151,8 +155,14 @@ def contrary(fact: str, ground: str, *, clear: bool = False) -> bool:
     fact rests on may deny something besides."""
     language = detect(f"{fact} {ground}") or "en"
     denials, theirs = denied(fact, language), denied(ground, language)
-    mine = tuple(about for about in denials if not any(_share(about, other) for other in theirs))
-    other = tuple(about for about in theirs if not any(_share(about, one) for one in denials))
+    mine, other = (
+        tuple(
+            one
+            for one in denied(text, language, so=True)
+            if not any(_share(one, two) for two in known)
+        )
+        for text, known in ((fact, theirs), (ground, denials))
+    )
     if not clear:
         return _against(mine, ground, language, MOST) or _against(other, fact, language)
     least = _least(fact, language)
@@ -175,7 +185,7 @@ def added(fact: str, ground: str, *, clear: bool = False) -> bool:
     least, most = (_least(fact, language), MOST) if clear else (1, 0)
     return plain.isdisjoint(_DENIES | _TURNS) and any(
         len(common(about, said)) >= max(least, most * len(about))
-        for about in denied(fact, language)
+        for about in denied(fact, language, so=True)
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oneiro_vault.core.text.polarity import contrary
+from oneiro_vault.core.text.polarity import added, contrary
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,20 @@ def test_contraries(fact: str, ground: str) -> None:
         ("Maya wants grams, not American cups.", "I cannot make head or tail of American cups."),
         ("Maya telephones on Wednesdays.", "I cannot telephone before Wednesday."),
         ("Maya will keine Tabellen.", "Die Tabellen lass in Zukunft weg."),
+        ("They print figures as PDF.", "Figures as PDF please, otherwise they can't print them."),
+        ("Ana kann kurze Mails lesen.", "Schreib Ana kurz, sonst kann sie die Mails nicht lesen."),
+        ("Mails are short, or else Ana can't read them.", "Keep mails short so Ana reads them."),
+        ("They cannot deliver without the code.", "They need it, otherwise they can't deliver."),
     ],
 )
 def test_what_may_be_the_same(fact: str, ground: str) -> None:
     assert not contrary(fact, ground)
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "new"), [(", otherwise she cannot", False), (", she cannot", True)]
+)
+def test_what_would_be_otherwise_is_no_new_denial(otherwise: str, new: bool) -> None:
+    assert (
+        added(f"Mails are short{otherwise} read them.", "Keep mails short, she reads them.") == new
+    )
