@@ -285,15 +285,18 @@ def asked_each(
     questions: Sequence[Question],
     most: int,
     snapshot: Snapshot,
-    decide: Callable[[Question, Verdict], Decision | None],
+    decide: Callable[[Question, Verdict], Decision | Question | None],
 ) -> Asking:
-    """The decisions of a loop that asks everything in one round."""
+    """The decisions of a loop that asks everything in one round, and what an answer leaves to ask
+    in another."""
+    decisions: list[Decision] = []
     wanted = within(questions, most, snapshot)
-    if not wanted:
-        return []
-    verdicts = yield wanted
-    found = (decide(one, verdicts[one.id]) for one in wanted if verdicts[one.id].ok)
-    return [decision for decision in found if decision is not None]
+    while wanted:
+        verdicts = yield wanted
+        found = [decide(one, verdicts[one.id]) for one in wanted if verdicts[one.id].ok]
+        decisions += [one for one in found if isinstance(one, Decision)]
+        wanted = [one for one in found if isinstance(one, Question)]
+    return decisions
 
 
 def superseding(old: Note, by: str) -> Set:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import Final, Literal, TypeAlias
 
@@ -43,6 +44,9 @@ GROUNDED: Final = 0.5
 """Share of an insight's words that its sources must have."""
 LEAST: Final = 2
 """Memories that an insight rests on at least."""
+GROWN: Final = 1.5
+"""A topic is judged again with so many times the memories that it was judged with: else every one
+that joins asks anew."""
 _LONGEST_TITLE: Final = 120
 """Characters."""
 _NO_TOPIC: Final = frozenset((OWN, REFLECTION))
@@ -57,6 +61,12 @@ INSTRUCTION: Final = (
     "in the third person; give nobody instructions and no character. `title`: the insight in at "
     "most ten words: what it says, not what it is about. `sources`: the notes it rests on, at "
     "least two."
+)
+
+
+AGAIN: Final = (
+    f"{INSTRUCTION}\n\nThe text at the end was such an answer, and may not stand, for the reason "
+    "behind it. Say the same so that it may, or choose skip."
 )
 
 
@@ -78,13 +88,18 @@ def run(snapshot: Snapshot) -> Asking:
         one = question(*about[:2])
         found.setdefault(one.id, (one, about))
 
-    def decide(one: Question, verdict: Verdict) -> Decision | None:
+    def decide(one: Question, verdict: Verdict) -> Decision | Question | None:
         assert isinstance(verdict.answer, Insight)
         topic, group, former = found[one.id][1]
         own = {former.memory.title.casefold()} if former else set()
         answer = verdict.answer.model_copy(update={"title": own_name(verdict.answer, taken - own)})
-        taken.add(answer.title.casefold())
         made = insight(topic, group, answer, one.id, verdict.judge, former)
+        if made is not None and not made.edits and one.instruction != AGAIN:
+            told = f"{one.given}\n{verdict.answer.title}\n{verdict.answer.text} ({made.reason})"
+            again = replace(one, instruction=AGAIN, given=told)
+            found[again.id] = again, found[one.id][1]
+            return again
+        taken.add(answer.title.casefold())
         if former is not None and (made is None or not made.edits):
             return stale_insight(former, verdict)
         return made
@@ -160,9 +175,18 @@ def groups(snapshot: Snapshot) -> list[tuple[str, list[Note]]]:
             continue
         part = members[:largest]
         if keyed("synthesize", key(part)) not in snapshot.settled:
-            found.append((place[1], part))
             used |= {note.id for note in part}
+            if not _judged(place[1], part, snapshot):
+                found.append((place[1], part))
     return found
+
+
+def _judged(topic: str, group: Sequence[Note], snapshot: Snapshot) -> bool:
+    """Was it judged when only the last few had not joined it yet?"""
+    least = int(len(group) / GROWN) + 1
+    return any(
+        snapshot.known(question(topic, group[:many]).id) for many in range(least, len(group))
+    )
 
 
 def topics(note: Note) -> set[str]:

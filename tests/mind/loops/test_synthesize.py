@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from oneiro_vault.core.question import Question
 from oneiro_vault.mind.base import Decision, Due, Gathering, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops import synthesize
@@ -234,6 +235,34 @@ def test_the_name_of_an_insight_is_one_line_of_bounded_length() -> None:
 
 def test_an_insight_on_firm_ground_is_left_alone() -> None:
     assert drive(SAYS, snap(*SLIPS, insight_of(*SLIPS))) == []
+
+
+def test_a_topic_that_was_judged_is_asked_about_again_when_it_has_grown_by_half() -> None:
+    more = [note(letter, f"Release {letter} slipped.", tags=("release",)) for letter in "xyz"]
+    known: set[str] = set()
+    sizes = []
+    for many in range(4):
+        judge = ScriptedJudge(lambda _: SAYS | {"reason": "r", "sources": [], "action": "skip"})
+        taken = replace(snap(*SLIPS, *more[:many], *OTHERS), known=known.__contains__)
+        assert Driver(judge, Memo()).drive(synthesize.run(taken)) == []
+        known |= {one.id for one in judge.asked}
+        sizes.append([len(one.ids) for one in judge.asked])
+    assert sizes == [[3], [], [5], []]
+
+
+def test_an_insight_that_is_refused_is_said_again_once() -> None:
+    def script(question: Question) -> dict[str, Any]:
+        text = "It slipped by 12 days." if len(judge.asked) in wrong else SAYS["text"]
+        return SAYS | {"reason": "r", "sources": list(question.ids), "text": text}
+
+    for wrong in ({1}, {1, 2}):
+        judge = ScriptedJudge(script)
+        (found,) = Driver(judge, Memo()).drive(synthesize.run(snap(*SLIPS, *OTHERS)))
+        first, again = judge.asked
+        assert first.ids == again.ids
+        assert "12 days. (not written, because what it rests on does not say" in again.given
+        assert bool(found.edits) == (wrong == {1})
+        assert not found.edits or found.title == SAYS["title"], "its name is not taken by the first"
 
 
 def test_what_is_due_is_what_is_asked() -> None:
