@@ -412,7 +412,7 @@ class Dreaming:
         all of a kind are answered."""
         found = await self.desk.ask(ctx).dream_answers(answers=answers)
         lines = [f"{self.desk.now()}: {found['taken']} taken."]
-        lines += [f"{one['id']} still waits: {one['problem']}." for one in found["refused"]]
+        lines += [f"{one['id']} was not taken: {one['problem']}" for one in found["refused"]]
         lines += [str(run["title"]) for run in found["runs"]]
         return answer("\n".join([*lines, _batch(found)]))
 

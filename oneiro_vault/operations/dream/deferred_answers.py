@@ -46,7 +46,6 @@ SHORTEST: Final = 4
 Sitting: TypeAlias = dict[str, frozenset[int]]
 """Question that waits -> hashes of what whoever was asked it has read in the same sitting: memories
 under their names there, instructions with their forms."""
-_KEPT: Final = "Nothing was changed."
 _WAITS: Final = "Nothing was changed; the question still waits."
 
 
@@ -198,7 +197,9 @@ def dream_answers(
     return {
         "schema": 1,
         "taken": len(fitting),
-        "refused": [{"id": ident, "problem": str(error)} for ident, error in refused.items()],
+        "refused": [
+            {"id": ident, "problem": f"{error}. {error.kept}"} for ident, error in refused.items()
+        ],
         "waiting": len(waiting),
         "runs": runs,
         "batch": batch(waiting, [known[ident] for ident in fitting], house.dreams.sitting),
@@ -239,8 +240,9 @@ def _fitting(
 ) -> Mapping[str, object]:
     if ident not in known:
         raise NotFound(
-            f"no question {shown(ident)} waits for an answer",
-            kept=_KEPT,
+            f"no question {shown(ident)} waits: it was answered, or is asked anew under another id "
+            "since what it shows has changed",
+            kept="What was answered before stays as it is.",
             hint="`oneiro dream answer` shows the next one.",
         )
     said = _with_ids(_parsed(answer, LONGEST_ANSWER), known[ident])

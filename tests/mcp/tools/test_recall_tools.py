@@ -67,11 +67,16 @@ def test_a_model_judges(app: App, era: str) -> None:
                     }
                     for ident, ids in shown.items()
                 }
+                said["feedfeed"] = {}
                 asked = await found.said(
                     "dream_decide", answers=said if era == "auto" else json.dumps(said)
                 )
-            assert asked.splitlines()[0].endswith(": 1 taken.")
-            assert asked.splitlines()[1:] == ["consolidate: 1 merged", "No question waits."]
+            taken, refused, *rest = asked.splitlines()
+            assert taken.endswith(": 1 taken.")
+            assert refused.startswith(
+                "feedfeed was not taken: no question 'feedfeed' waits: it was"
+            )
+            assert rest == ["consolidate: 1 merged", "No question waits."]
 
     run(talk())
     assert app.call("runs")["runs"][0]["judge"] == "deferred"

@@ -48,6 +48,10 @@ def test_what_does_not_fit_waits_and_the_rest_is_taken(app: App) -> None:
         other["id"]: True,
         "feedfeed": False,
     }
+    told = {row["id"]: row["problem"] for row in done["refused"]}
+    assert told[other["id"]].endswith(". Nothing was changed; the question still waits.")
+    assert "it was answered, or is asked anew" in told["feedfeed"]
+    assert told["feedfeed"].endswith(". What was answered before stays as it is.")
     assert [row["id"] for row in done["batch"]["questions"]] == [other["id"]]
     with pytest.raises(InvalidInput, match="not shown"):
         app.call("dream_answers", {"answers": {other["id"]: wrong}})
