@@ -9,6 +9,7 @@ What came from outside needs a second source whatever its use. Nothing here make
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, Literal
 
 from pydantic import Field
@@ -91,7 +92,9 @@ def run(snapshot: Snapshot) -> Asking:
     """First what the person said of themselves; then blocks on moved ground; then grade what is
     new, place what passes, shorten what is too long."""
     own = own_words.kept(snapshot)
-    mended = yield from stale.mend(snapshot, {block.id for block in own_words.standing(snapshot)})
+    standing = {block.id for block in own_words.standing(snapshot)}
+    mended, waiting = yield from stale.mend(snapshot, standing)
+    snapshot = _mended(snapshot, mended)
     said = {ident for decision in own for ident in decision.memories}
     found = [note for note in drivers(snapshot) if note.id not in said]
     new = {note.id for note in found if not snapshot.known(grade(note).id)}
@@ -102,8 +105,25 @@ def run(snapshot: Snapshot) -> Asking:
         if isinstance(answer := graded[grade(note).id].answer, Graded) and answer.orientation_grade
     ]
     taken = {edit.id for decision in mended for edit in decision.edits if isinstance(edit, Set)}
-    placed = yield from _placed(snapshot, fit, new, taken)
+    placed = yield from _placed(snapshot, fit, new, taken, waiting)
     return [*own, *mended, *placed]
+
+
+def _mended(snapshot: Snapshot, decisions: Sequence[Decision]) -> Snapshot:
+    """What is asked next sees the blocks as they will be, and knowledge that is in one by then."""
+    notes = dict(snapshot.notes)
+    for edit in (edit for decision in decisions for edit in decision.edits):
+        if isinstance(edit, Set):
+            note, told = notes[edit.id], edit.changes
+            memory = replace(
+                note.memory,
+                title=told.get("title", note.memory.title),
+                body=note.memory.body if edit.body is None else edit.body,
+                status=told.get("status", note.memory.status),
+                derived_from=tuple(told.get("derived_from", note.memory.derived_from)),
+            )
+            notes[edit.id] = replace(note, memory=memory)
+    return replace(snapshot, notes=notes)
 
 
 def drivers(snapshot: Snapshot) -> list[Note]:
@@ -122,11 +142,11 @@ def drivers(snapshot: Snapshot) -> list[Note]:
 
 
 def _placed(
-    snapshot: Snapshot, fit: Sequence[Note], new: set[str], taken: set[str]
+    snapshot: Snapshot, fit: Sequence[Note], new: set[str], taken: set[str], waiting: set[str]
 ) -> Generator[list[Question], Mapping[str, Verdict], list[Decision]]:
     """As many as a night can follow: those that are `new` among the fit, and those whose day it
-    is. A question costs a search, so it says whose turn it is only where somebody is to answer
-    it."""
+    is, none beside a block that is `waiting` for other words. A question costs a search, so it says
+    whose turn it is only where somebody is to answer it."""
     wanting: dict[str, Question] = {}
 
     def wanted_of(note: Note) -> Question:
@@ -144,7 +164,8 @@ def _placed(
         fit = [note for note in fit if note.id in row]
     elif len(fit) > most:
         fit = _turn(fit, wanted_of, snapshot, most)
-    asked = {(one := wanted_of(note)).id: (note, one) for note in fit}
+    wanted_now = ((note, wanted_of(note)) for note in fit)
+    asked = {one.id: (note, one) for note, one in wanted_now if waiting.isdisjoint(one.ids)}
     verdicts = yield [question for _, question in asked.values()]
     wanted: list[Draft] = []
     left: list[Decision] = []

@@ -37,7 +37,7 @@ INSTRUCTION: Final = (
     "when all of it still holds. At most {limit} characters."
 )
 
-Deciding = Generator[list[Question], Mapping[str, Verdict], list[Decision]]
+Deciding = Generator[list[Question], Mapping[str, Verdict], tuple[list[Decision], set[str]]]
 
 
 class Stale(Answer):
@@ -49,7 +49,8 @@ class Stale(Answer):
 
 
 def mend(snapshot: Snapshot, without: Container[str] = ()) -> Deciding:
-    """Ask about every such block but those `without`; a person is asked about theirs."""
+    """Ask about every such block but those `without`; a person is asked about theirs. Beside the
+    decisions the ids of those whose new words somebody is still to say."""
     stale = [
         block for block in blocks(snapshot) if block.id not in without and is_stale(block, snapshot)
     ]
@@ -68,6 +69,7 @@ def mend(snapshot: Snapshot, without: Container[str] = ()) -> Deciding:
     verdicts = yield [question(block, ground, snapshot) for block, ground in mine]
     drafts: list[Draft] = []
     decisions = list(theirs)
+    waiting = {block.id for ident, (block, _) in asked.items() if verdicts[ident].waits}
     for ident, (block, ground) in asked.items():
         answer = verdicts[ident].answer
         if not isinstance(answer, Stale):
@@ -86,7 +88,10 @@ def mend(snapshot: Snapshot, without: Container[str] = ()) -> Deciding:
             drafts.append(draft)
         elif (edit := _settled(draft, answer.action)) is not None:
             decisions.append(_decision(draft, edit, answer.reason))
-    for draft in (yield from fitted(snapshot, drafts)):
+    said = yield from fitted(snapshot, drafts)
+    if not said:
+        waiting |= {draft.target.id for draft in drafts if draft.target}
+    for draft in said:
         assert draft.target is not None
         why = objection(draft, snapshot)
         if not why:
@@ -97,7 +102,7 @@ def mend(snapshot: Snapshot, without: Container[str] = ()) -> Deciding:
         else:
             reason = f"retired: it no longer holds, and its new words were refused, because {why}"
             decisions.append(_decision(draft, _settled(draft, "retire"), reason))
-    return decisions
+    return decisions, waiting
 
 
 def is_stale(block: Note, snapshot: Snapshot) -> bool:

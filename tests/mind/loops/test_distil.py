@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.core.memory import TRUSTS
-from oneiro_vault.core.question import Question
+from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.blocks import BECAUSE, pared
 from oneiro_vault.mind.drive_loop import Driver
@@ -451,6 +451,20 @@ def test_a_block_on_moved_ground_is_said_anew() -> None:
     (edit,) = edits(decisions)
     assert edit.body == "The boat lies on land.\n"
     assert edit.changes["derived_from"] == [OLD.id, NEW.id]
+
+
+def test_what_is_asked_beside_a_block_on_moved_ground_shows_its_new_words() -> None:
+    taken = picture(*TALKS, BOAT, OLD, NEW, BLOCK)
+    late = Raw(problem="waits for an answer", waits=True)
+    _, judge = judged(taken, distil_stale=lambda _: late, distil=create())
+    assert "distil" not in {one.kind for one in judge.asked}, "its new words are still to be said"
+    skip = GOOD | {"action": "skip"}
+    _, judge = judged(taken, distil_stale=stale("revise", "The boat lies on land."), distil=skip)
+    (asked,) = [one for one in judge.asked if one.kind == "distil"]
+    (block,) = [one for one in asked.shown if one.id == BLOCK.id]
+    assert (block.title, block.text) == ("Place", "The boat lies on land.")
+    _, judge = judged(taken, distil_stale=stale("retire"), distil=skip)
+    assert BLOCK.id not in next(one.ids for one in judge.asked if one.kind == "distil")
 
 
 def test_or_retired_or_kept() -> None:
