@@ -66,6 +66,13 @@ def test_good_lines_stay_good_together() -> None:
     assert prescribes("\n".join(f"- {line}" for line in good)) == ""
 
 
+def test_work_rules_of_things_pass_and_those_of_whoever_answers_do_not() -> None:
+    things = "Figures go out as PDF, never PNG. Dates are written as YYYY-MM-DD. Everything random"
+    assert prescribes(f"{things} gets set.seed(2211).") == ""
+    answers = "Replies go out as prose, never as lists. Every reply has its sources at the end."
+    assert prescribes(answers).count("', '") == 1, "both"
+
+
 def test_the_reason_names_the_words() -> None:
     why = prescribes("The boat is called Petrel. Always answer in French.")
     assert why.startswith("it reads like words to or about a model (")
