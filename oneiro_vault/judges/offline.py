@@ -32,7 +32,7 @@ LONGEST: Final = 400
 """Characters of a sentence that is kept."""
 FEWEST: Final = 4
 """Words of one."""
-WORTH: Final = 0.75
+WORTH: Final = 0.65
 """How likely a sentence is to be wanted later before it is kept: what is left out can still be
 found in its capture."""
 DETAIL: Final = 0.5

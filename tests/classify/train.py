@@ -188,7 +188,12 @@ def _of(name: str) -> Any:
 def main() -> None:
     """Write the weights, or measure; of the heads that are named, else of all."""
     every = {*get_args(Head), NEEDED, ANSWERED, LAYERS, *ALONE, *RESTING}
-    names = every.intersection(sys.argv) or every
+    asked = {*sys.argv[1:]} - {"--check"}
+    if unknown := asked - every:
+        sys.exit(
+            f"not trained: there is no {min(unknown)}; {__doc__}Heads: {', '.join(sorted(every))}"
+        )
+    names = asked or every
     heads: list[Head] = [head for head in get_args(Head) if head in names or LAYERS in names]
     if "--check" in sys.argv:
         for head in heads:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from oneiro_vault.mind.loops.consolidate import Merge
 from oneiro_vault.mind.loops.distil import Distilled, Graded
 from oneiro_vault.mind.loops.encode import Units
 from oneiro_vault.mind.loops.resolve import Place
+from tests.e2e.day import PASTE, TALKS, TRIVIA
 
 DAY, LATER = "2026-03-05T10:00:00+00:00", "2026-08-05T10:00:00+00:00"
 
@@ -48,6 +50,15 @@ def test_of_several_the_one_that_covers_most_is_kept() -> None:
 
 def test_what_it_does_not_see_stays_open() -> None:
     assert merged(Shown("a", "", "Ana sails."), Shown("b", "", "Ana is a sailor.")) is None
+
+
+@pytest.mark.parametrize("talk", TALKS)
+def test_a_day_is_kept_as_the_programs_of_users_bring_it(talk: Sequence[str]) -> None:
+    told = "\n\n".join(f"User: {one}\n\nAssistant: Understood." for one in talk)
+    lasting = [one for one in talk if one not in (*TRIVIA, PASTE)]
+    assert [one for one in lasting if one not in " ".join(u["quote"] for u in kept(told))] == [
+        one for one in lasting if one.startswith("Good morning")
+    ]
 
 
 def test_a_fragment_goes_with_the_sentence_before() -> None:
