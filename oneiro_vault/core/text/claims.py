@@ -29,8 +29,8 @@ _GOES_ON: Final = (
 )
 """(end, beginning) of what the library cuts apart: the day of a month, an ordinal, an
 abbreviation."""
-_SMALL: Final = re.compile(r"(?<![\s(]\d)(?<![\s(]\d\d)[.!?…]+[\"'”’)]*\s+([^\W\d_])")
-"""Where somebody types without capitals; not behind the day of a month."""
+_SMALL: Final = re.compile(r"(?<![\s(.]\d)(?<![\s(]\d\d)(?<!\.[01]\d)[.!?…]+[\"'”’)]*\s+([^\W\d_])")
+"""Where somebody types without capitals; not behind the day of a month ("am 3.", "am 3.12.")."""
 Word = tuple[str, int, int]
 """(word, start, end)"""
 _WORD: Final = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")

@@ -108,6 +108,11 @@ _PATTERNS: Final = tuple(
         ("ahead", rf"in {_NUMBER} {_UNIT}"),
         ("unit", rf"{_WHICH} (week|month|year|weekend|woche|monat|jahr|wochenende)"),
         (
+            "dated",
+            rf"(?:am|zum|vom|(?:ab|bis|seit|{_DAY},?)(?: (?:dem|den|zum))?|dem|den|der) "
+            r"([0-3]?\d)\. ?([01]?\d)\.(?! ?\d)",
+        ),
+        (
             "numbered",
             rf"({_DAY}),? (?:(?:the|den|dem|der|le|el) )?(\d{{1,2}})(?:st|nd|rd|th|\.)(?! (?:of "
             rf")?(?:{_MONTH}))",
@@ -142,6 +147,12 @@ _PAST: Final = re.compile(
     r"(?:bin|ist|sind)\b[^.!?]*\bge\w+(?:t|en)|wurde|kam|ging|ge\w+t)\b",
     re.I,
 )
+_STANDS: Final = re.compile(
+    r"\b(?:am|is|are|be|being|get|gets|getting|i[’']?m|(?:you|we|they)['’]re)"
+    r"(?: (?:not|now|all|still|already|also|both))? \w{3,}ed\b",
+    re.I,
+)
+"""How things stand ("is called", "we're getting married"), which is no past."""
 _COMING: Final = re.compile(
     r"\b(?:(?:decid|plan|agre|promis|want|hop|need|arrang|offer|ask)\w* to [a-z]+|will|"
     r"going to|gonna|'ll|wird|werde|werden|plan|due|by|until|bis|from|starting|ab)\b",
@@ -307,7 +318,7 @@ def _direction(text: str, match: re.Match[str]) -> int:
         to_come = _HOLDS.search(said[:at], verb.start()) or _HOLDS_LAST.match(behind)
         return " " if to_come and len(_WORD.findall(said[verb.end() : at])) > 1 else verb[0]
 
-    told = _TOLD.sub(left, said[:at]) + said[at:]
+    told = _STANDS.sub(" ", _TOLD.sub(left, said[:at]) + said[at:])
     return -1 if _PAST.search(told) else 1
 
 
@@ -389,10 +400,8 @@ def _unit(match: re.Match[str], said: date, _: int) -> Iterator[Days]:
 
 def _dated(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
     day, month = (match[1], match[2]) if match[1] else (match[4], match[3])
-    every = [
-        date(year, _MONTHS[month.lower()], int(day))
-        for year in (said.year - 1, said.year, said.year + 1)
-    ]
+    number = int(month) if month.isdigit() else _MONTHS[month.lower()]
+    every = [date(year, number, int(day)) for year in (said.year - 1, said.year, said.year + 1)]
     yield _single(min(every, key=lambda one: _far(one, said, direction, 1.5)))
 
 

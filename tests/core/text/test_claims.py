@@ -100,6 +100,10 @@ def test_anything_can_be_read(text: str) -> None:
             "I'm no. 1. My brother is no. 2. We won.",
             ["I'm no. 1.", "My brother is no. 2.", "We won."],
         ),
+        (
+            "mein knie spinnt, hab am 3.12. um 10 mrt bei uns. danach reha",
+            ["mein knie spinnt, hab am 3.12. um 10 mrt bei uns.", "danach reha"],
+        ),
         ("Das macht ca. fünf Euro. Mehr nicht.", ["Das macht ca. fünf Euro.", "Mehr nicht."]),
         ("", []),
         (" \n ", []),

@@ -212,10 +212,37 @@ def test_a_span_of_days_is_no_beginning(text: str) -> None:
         ("she told me she quit in april", "she told me she quit in april [2026-04]"),
         ("he said the parcel was lost in april", "he said the parcel was lost in april [2026-04]"),
         ("I booked the flights on monday", "I booked the flights on monday [2026-11-16]"),
+        ("we're getting married in june", "we're getting married in june [2027-06]"),
+        (
+            "the café is called Rook and opens in may",
+            "the café is called Rook and opens in may [2027-05]",
+        ),
+        ("im booked in for the op in march", "im booked in for the op in march [2027-03]"),
+        ("we got engaged in june", "we got engaged in june [2026-06]"),
+        ("the shop was closed in july", "the shop was closed in july [2026-07]"),
     ],
 )
 def test_what_was_decided_or_said_may_be_to_come(text: str, dated: str) -> None:
     assert beside(text, date(2026, 11, 21)) == dated
+
+
+@pytest.mark.parametrize(
+    ("text", "dated"),
+    [
+        ("hab am 3.12. um 10 mrt", "hab am 3.12. [2026-12-03] um 10 mrt"),
+        ("war am 3.11. beim Arzt", "war am 3.11. [2026-11-03] beim Arzt"),
+        ("Freitag, den 4. 12. um 9", "Freitag, den 4. 12. [2026-12-04] um 9"),
+        ("vom 24.12. bis 2.1. zu", "vom 24.12. [2026-12-24] bis 2.1. [2027-01-02] zu"),
+        ("am 24.12.2026 und am 31.2. nicht", "am 24.12.2026 und am 31.2. nicht"),
+        ("läuft auf Python 3.12. Danach 3.13.", "läuft auf Python 3.12. Danach 3.13."),
+    ],
+)
+def test_a_german_date_in_digits(text: str, dated: str) -> None:
+    assert beside(text, date(2026, 11, 21)) == dated
+
+
+def test_the_day_in_digits_from_which_it_holds() -> None:
+    assert begins("ab dem 1.2. fahr ich die 21", date(2026, 11, 21)) == date(2027, 2, 1)
 
 
 @pytest.mark.parametrize(
