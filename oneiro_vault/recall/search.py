@@ -439,9 +439,9 @@ class Search:
         self, answer: _Answer, order: Sequence[str], notes: Mapping[str, Row]
     ) -> answer_order.Same:
         near = answer.column("cosine")
-        floor = (
-            self.index.floor() if any(not math.isnan(one) for one in near.values()) else math.nan
-        )
+        # To a model all of a language that it does not know is alike.
+        told = self.index.fluent(answer.terms.language) and not all(map(math.isnan, near.values()))
+        floor = self.index.floor() if told else math.nan
         rows = [notes[one] for one in order if notes[one].type in answer_order.LASTS][
             : answer_order.MOST
         ]

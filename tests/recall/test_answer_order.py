@@ -3,6 +3,7 @@ a model alone."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.index.base import Row
 from oneiro_vault.recall import answer_order
+from oneiro_vault.settings.definitions import Settings
+from tests.copies import new_vault
 from tests.operations.conftest import Call, hits, stored
 
 OLD = "Nina's stand-up meeting takes place at 9:15."
@@ -246,6 +249,38 @@ def test_what_was_changed_in_passing_leads_where_no_judge_compared_it(call: Call
         row["title"] for row in call("recall", query=asked)["results"] if row["type"] == "semantic"
     ]
     assert [title[:12] for title in facts[:2]] == [then[:12], first[:12]]
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [("was wünscht sich jule?", "unsere tochter jule"), ("wann hat jule geburtstag?", "unsere")],
+)
+def test_in_a_language_that_the_model_does_not_know_words_say_what_is_of_the_same(
+    tmp_path: Path, asked: str, first: str
+) -> None:
+    """All of it is alike to the model: whatever came last stood before the answer."""
+    said = (
+        "unsere tochter jule wird am 9. dezember 8, sie wünscht sich ein mikroskop.",
+        "die waage ist ne beelogger und hängt an volk 7, der pin steht im schuppen.",
+        "wir sind gestern endlich umgezogen, nach bovenden in den rosenweg 11.",
+        "mein knie macht mir zu schaffen, der doktor will ein mrt.",
+        "ich trink ja kein bier mehr seit ostern.",
+    )
+    with App.open(new_vault(tmp_path / "v"), Settings({"disk.reserve": 0})) as app:
+        for day, words in enumerate(said, start=1):
+            app.call(
+                "capture",
+                {
+                    "text": f"User: {words}\n\nAssistant: Gut.",
+                    "kind": "session",
+                    "session": str(day),
+                    "when": f"2026-03-{day:02}T10:00:00+00:00",
+                },
+            )
+        app.call("dream", {"loops": ["encode"]})
+        rows = app.call("recall", {"query": asked})["results"]
+    assert rows[0]["title"].startswith(first)
 
 
 def test_a_later_state_stands_before_an_earlier_one_that_fits_better(app: App, call: Call) -> None:

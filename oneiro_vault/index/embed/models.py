@@ -36,6 +36,8 @@ PACKED_GRAPH: Final = Path(__file__).resolve().with_name("e5.onnx")
 ADAPTER: Final = Path(__file__).resolve().with_name("adapter.npz")
 """How the packaged model's vectors of questions are turned towards statements that answer them;
 made by `make train TRAIN=adapter`."""
+_ENGLISH: Final = ("default", "sentence-transformers/all-", "all-")
+"""How the names of models begin that know English alone."""
 
 KEPT: Final = "The notes are untouched and keyword search works."
 
@@ -58,6 +60,11 @@ class Model:
     online: bool = False
     graph: str = ""
     packed: str = ""
+
+
+def fluent(model: str, language: str) -> bool:
+    """Does a model know a language (`core.text.language`)?"""
+    return not language or not model.startswith(_ENGLISH)
 
 
 def resolve(model: str) -> Model:

@@ -16,7 +16,7 @@ from oneiro_vault.core.text.query import capitals, fold, spellings, without
 from oneiro_vault.core.time.validity import Claim
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index.base import Age, Edge, Filters, Hit, Near, Node, Row, Vectors
-from oneiro_vault.index.embed.models import answering
+from oneiro_vault.index.embed.models import answering, fluent
 from oneiro_vault.index.keyword import chunk_rows, edge_rows, fts, note_rows
 from oneiro_vault.index.keyword.database import Database
 from oneiro_vault.index.keyword.fts import Words
@@ -346,6 +346,10 @@ class Answers(Words, edge_rows.Edges, chunk_rows.Sessions):
             pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
             self._floor = (model, float(pairs.mean() + 2 * pairs.std()))
         return self._floor[1]
+
+    def fluent(self, language: str) -> bool:
+        """Does the model know a language?"""
+        return fluent(self._semantic.asked.name, language)
 
     def near(self, cosine: float) -> float:
         """What says as much as a cosine of the packaged model. Where unrelated texts are near each

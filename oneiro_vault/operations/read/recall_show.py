@@ -27,7 +27,7 @@ from oneiro_vault.errors import (
     shown,
 )
 from oneiro_vault.index.base import Filters, Row
-from oneiro_vault.index.embed.models import MULTILINGUAL
+from oneiro_vault.index.embed.models import MULTILINGUAL, fluent
 from oneiro_vault.index.keyword.edge_rows import StatedBy
 from oneiro_vault.operations.care import synchronize
 from oneiro_vault.operations.dream import run_lease
@@ -487,8 +487,6 @@ def _busy(house: House) -> str | None:
     return None
 
 
-_ENGLISH: Final = ("default", "sentence-transformers/all-", "all-")
-"""How the names of models begin that know English alone."""
 _FEW: Final = 5
 _HINT: Final = (
     "`pip install 'oneiro-vault[multilingual]'` (90 MB), put "
@@ -501,12 +499,14 @@ _HINT: Final = (
 def unknown(house: House) -> tuple[str, str] | None:
     """(what is wrong, what to do) when most notes are in a language that the model does not know,
     else None."""
-    model = str(house.settings["embed.model"])
     spoken = Counter(house.index.languages())
     foreign = spoken.total() - spoken[""]
-    if not model.startswith(_ENGLISH) or spoken.total() < _FEW or 2 * foreign <= spoken.total():
+    if spoken.total() < _FEW or 2 * foreign <= spoken.total():
         return None
-    names = [NAMES[code] for code, _ in spoken.most_common() if code]
+    codes = [code for code, _ in spoken.most_common() if code]
+    if fluent(str(house.settings["embed.model"]), codes[0]):
+        return None
+    names = [NAMES[code] for code in codes]
     which = names[0] if len(names) == 1 else f"{names[0]} and other languages"
     told = f"{foreign} of {spoken.total()} notes are in {which}"
     return (
