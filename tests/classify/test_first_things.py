@@ -41,6 +41,8 @@ SAID = {
         "I hate phone calls.",
         "Keep answers short, please.",
         "Please write to me in plain paragraphs, I can't stand bullet points.",
+        "nie koriander bitte, schmeckt wie seife",
+        "erinner mich nich dauernd an kindersitze bitte",
     ],
 }
 NOT = [
@@ -50,6 +52,8 @@ NOT = [
     "If I lived in Riga, I would cycle.",
     "I'm going to move to Riga.",
     "I'm a bit tired.",
+    "bin jetzt noch bis 8 im garten, danach koch ich",
+    "ja is super, die 41 hat mich fertig gemacht.",
     "Call me tomorrow.",
     "Write a mail and keep it short.",
     "She lives in Riga.",
