@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from oneiro_vault.classify import first_things
+from oneiro_vault.classify import first_things, orientation_gate
 from oneiro_vault.classify.classifier import TOPICS, Topic
 from oneiro_vault.classify.spans import in_own_words
 from oneiro_vault.core import memory as memories
@@ -352,26 +352,26 @@ def _again(older: frozenset[str], newer: frozenset[str]) -> bool:
 
 
 def _texts(topic: str, facts: Sequence[Told], limit: int) -> list[tuple[str, list[Note]]]:
-    """What blocks of `limit` characters say, and of which facts: whatever fits, the likeliest
-    first, in the order in which it was said. What is wanted in one of several projects may not be
-    wanted in the others."""
+    """What blocks of `limit` characters say, and of which facts: whatever fits and may stand there,
+    the likeliest first, in the order in which it was said. What is wanted in one of several
+    projects may not be wanted in the others."""
     found: list[tuple[str, list[Note]]] = []
     chosen: list[Told] = []
     projects = {one.note.memory.project for one in facts} - {""}
     names = topic == WISHES and len(projects) > 1
     for one in sorted(facts, key=lambda one: (one.likely, one.when), reverse=True):
         more = sorted([*chosen, one], key=lambda told: told.when)
-        if texts := _packed(more, limit, names):
+        texts = _packed(more, limit, names)
+        if texts and not orientation_gate.prescribes(_line(one, names)):
             chosen, found = more, texts
     return found
 
 
 def _packed(facts: Sequence[Told], limit: int, names: bool) -> list[tuple[str, list[Note]]]:
-    """All of them in blocks, none where they do not fit; does each name its project?"""
+    """All of them in blocks, none where they do not fit."""
     found: list[tuple[str, list[Note]]] = []
-    for note, said, _ in facts:
-        where = note.memory.project if names else ""
-        line = personal.quoted(said, note.memory.created[:10], where)
+    for told in facts:
+        note, line = told.note, _line(told, names)
         if found and len(found[-1][0]) + 1 + len(line) <= limit:
             found[-1] = (f"{found[-1][0]}\n{line}", [*found[-1][1], note])
         elif len(found) < MOST and len(line) <= limit:
@@ -379,6 +379,12 @@ def _packed(facts: Sequence[Told], limit: int, names: bool) -> list[tuple[str, l
         else:
             return []
     return found
+
+
+def _line(told: Told, names: bool) -> str:
+    """How it is quoted there; does it name its project?"""
+    memory = told.note.memory
+    return personal.quoted(told.words, memory.created[:10], memory.project if names else "")
 
 
 def _decision(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oneiro_vault.classify import first_things
+from oneiro_vault.classify import first_things, orientation_gate
 from oneiro_vault.core.conversation import personal
 from oneiro_vault.mind.base import New, Note, Set, Vectors
 from oneiro_vault.mind.drive_loop import Driver
@@ -46,6 +46,22 @@ def bodies(world: World) -> dict[str, str]:
 
 def known(*notes: Note) -> World:
     return World({note.id: note for note in notes})
+
+
+def test_what_may_not_stand_there_takes_nothing_else_along() -> None:
+    order = "I would rather have a full answer with its reasons; do not abridge on my account."
+    wishes = (order, "Please keep to British spelling with me.")
+    facts = [remembered(f"w{n}", text, days=n, trust="said") for n, text in enumerate(wishes)]
+    refused, plain = (
+        orientation_gate.prescribes(personal.quoted(text, "2026-05-01")) for text in wishes
+    )
+    assert refused
+    assert not plain
+    world = known(*facts)
+    night(world)
+    (block,) = world.orientation()
+    assert wishes[1] in block.memory.body
+    assert order not in block.memory.body
 
 
 def test_what_was_said_arrives_in_the_same_night_and_nothing_again() -> None:
@@ -98,10 +114,10 @@ def test_of_two_near_facts_the_later_stands() -> None:
 
 
 def test_what_hardly_says_where_somebody_lives_replaces_no_home() -> None:
-    owed = "prendiville in fermoy owes me 2340 since april for the bay window"
-    later = remembered("p", owed, days=0, trust="said")
-    assert first_things.topics([owed]) == ["home"]
-    assert first_things.likely([owed])[0]["home"] < own_words.SAYS
+    waxed = "It is beeswax, the colour of a good Riesling."
+    later = remembered("p", waxed, days=0, trust="said")
+    assert first_things.topics([waxed]) == ["home"]
+    assert first_things.likely([waxed])[0]["home"] < own_words.SAYS
     facts = (HOME, WORK, later, *OTHERS)
     near = np.eye(len(facts), dtype=np.float32)
     near[2, [0, 2]] = 0.6, 0.8
