@@ -343,7 +343,9 @@ def test_the_first_vault_is_the_default_and_a_captured_folder_is_answered_with_i
     refused = run("list")
     assert refused.returncode == 5
     assert "settings --default" in refused.stderr
-    assert str(config) not in run("init", str(passing / "none")).stdout
+    none = run("init", str(passing / "none")).stdout
+    assert "It is no default, for what lies there may vanish" in none
+    assert f"oneiro --vault {passing / 'none'} settings --default" in none
     assert not config.exists()
     config.parent.mkdir(parents=True)
     config.write_bytes(b"# caf\xe9\n")

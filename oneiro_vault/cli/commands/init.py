@@ -76,16 +76,18 @@ def _default(vault: Path, env: Mapping[str, str]) -> str:
     """Make it the machine's default where there is none; what was done, or failed."""
     import tempfile
 
+    how = f"`oneiro --vault {shlex.quote(str(vault))} settings --default`"
     try:
         known = env.get("ONEIRO_VAULT") or load(None, env, strict=False)["vault"]
         home, temp = Path(env.get("HOME") or "~").expanduser(), Path(tempfile.gettempdir())
         made = vault.resolve()
         passing = made.is_relative_to(temp.resolve()) and not made.is_relative_to(home.resolve())
-        if passing or (known and Path(known, MARK).expanduser().is_file()):
+        if known and Path(known, MARK).expanduser().is_file():
             return ""
+        if passing:
+            return f"\nIt is no default, for what lies there may vanish: {how} makes it that."
         file = make_default(vault, env)
     except (OneiroError, OSError, ValueError) as error:  # the vault is made all the same
-        how = f"`oneiro --vault {shlex.quote(str(vault))} settings --default`"
         return f"\nIt is not the default yet: {line(str(error))}. {how} makes it that."
     return f"\nIt is the default where no vault is named or near ({line(str(file))})."
 
