@@ -1,6 +1,6 @@
 """Questions about a sentence, answered by small trained weights: does it prescribe, will it be
-wanted later, does it ask about an earlier state, what does it say of its speaker, what is a prompt
-for, and which memories does that need?
+wanted later, does it ask about an earlier state, whose list does it begin, what does it say of its
+speaker, what is a prompt for, and which memories does that need?
 
 It is looked at in two ways: its hashed words and letters (`features`), and what the packaged
 embedding model makes of it after four of its six layers, of which two have learned what is asked
@@ -29,7 +29,7 @@ from oneiro_vault.index.embed.models import DEFAULT_SHA256, Model, model_folder
 if TYPE_CHECKING:
     from oneiro_vault.index.embed.embedders import WorkerEmbedder
 
-Head = Literal["gate", "keep", "history", "procedure", "topics", "intents"]
+Head = Literal["gate", "keep", "history", "procedure", "lists", "topics", "intents"]
 Intent = Literal[
     "action", "information", "status", "process", "recall", "comparison", "verification",
     "instruction", "correction", "opinion", "planning", "delegation",
@@ -96,6 +96,13 @@ def dictates(paragraphs: Sequence[str]) -> list[float]:
     What happened once, plans for a day, requests, rules without steps and lists of things are not.
     """
     return probabilities("procedure", paragraphs)
+
+
+def lists_own(line: str) -> float:
+    """How likely somebody goes on behind a line to list what is their own, 0-1; what they were sent
+    or found, or want worked on, is not. Raises EmbedderProblem where the packaged model is
+    missing."""
+    return probabilities("lists", [line])[0]
 
 
 def topics(sentences: Sequence[str]) -> list[Mapping[Topic, float]]:

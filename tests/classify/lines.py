@@ -27,15 +27,16 @@ LABELS: Final[dict[Head, tuple[str, str]]] = {
     "keep": ("drop", "keep"),
     "history": ("other", "history"),
     "procedure": ("other", "procedure"),
+    "lists": ("foreign", "own"),
 }
 """Of each head with one question: what its 0 and its 1 are called."""
-HEADS: Final[tuple[Head, ...]] = ("gate", "keep", "procedure", "topics", "intents")
+HEADS: Final[tuple[Head, ...]] = ("gate", "keep", "procedure", "lists", "topics", "intents")
 """Heads that the model is asked for."""
 SPOKEN: Final[tuple[Head, ...]] = ("keep", "history")
 """Heads that are told who speaks."""
 STANDS: Final[dict[Head, str]] = {"procedure": "procedures"}
 """Folder of the lines of a head that is not called like it."""
-TYPED: Final[dict[Head, str]] = {"keep": ".", "history": ".?"}
+TYPED: Final[dict[Head, str]] = {"keep": ".", "history": ".?", "lists": ":…👇 "}
 """Heads that learn every line also in small letters and without these marks at its end."""
 OTHERS: Final[dict[Head, tuple[int, int]]] = {"history": (4, 4), "procedure": (12, 2)}
 """Heads whose answer to what people say (`keep/`) and ask (`typed/`) is hardly ever yes: each how

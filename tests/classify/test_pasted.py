@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from oneiro_vault.classify import pasted
+from oneiro_vault.classify.classifier import lists_own
 from oneiro_vault.classify.pasted import foreign
 from oneiro_vault.core.text import claims
+from tests.classify.lines import unseen
 from tests.classify.typed_lines import lived, measure, typed
 
 
@@ -224,6 +227,10 @@ def test_what_was_pasted_is_foreign(
         "note down how we cut a release, i never know:\n1. `poetry bump minor tag push`\n2. push\n"
         '3. watch the board "wheel builds" for an hour\n4. ask kim in #rel',
         "our release checklist:\n- bump the version\n- tell kim",
+        "let me dictate how we open the hall:\n- alarm off\n- lights in the back first\n\n"
+        "we have the hall every other friday",
+        "Hier mal meine Liste fürs Schleudern:\n1. Waben raus\n2. entdeckeln\n\n"
+        "Ich nehme übrigens immer Dadant.",
         "Schreib dir auf, wie wir ausliefern:\n1. Tag setzen\n2. Pipeline abwarten",
         "I'm Noor, we've got two boys. We rent in Porto.\n\nWe bought a mill near Braga in May, "
         "and it has no roof yet.",
@@ -396,6 +403,14 @@ def test_a_joined_clause_ends_where_the_conjunction_stands() -> None:
 def test_a_list_that_somebody_says_they_write_down_is_not_the_person_s(text: str) -> None:
     (listed,) = [one for one in pasted.foreign(text) if one.end == len(text)]
     assert listed.start <= text.index("\n") + 1
+
+
+def test_whose_list_follows_is_told_of_lines_never_learned() -> None:
+    ((_, lines),) = unseen("lists")
+    taken = np.array([lists_own(text) >= pasted.LISTED for text in lines.texts])
+    own = lines.labels[:, 0] > 0
+    assert taken[own].mean() >= 0.5
+    assert taken[~own].mean() <= 0.02
 
 
 def between_marks(line: str) -> list[str]:
