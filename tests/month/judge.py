@@ -127,7 +127,7 @@ def _insight(question: Question) -> dict[str, Any]:
     if len(newest) < 3:
         return {"action": "skip", "title": "", "text": "", "sources": []}
     sources = [one.id for one in question.shown if set(told(one.text)) & set(newest)]
-    topic = question.given.splitlines()[0].removeprefix("topic: ")
+    topic = question.given.partition(";")[0].removeprefix("topic: ")
     return {
         "action": "synthesize",
         "title": f"Maya and {topic}, together",

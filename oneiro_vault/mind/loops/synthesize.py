@@ -95,7 +95,7 @@ def run(snapshot: Snapshot) -> Asking:
         answer = verdict.answer.model_copy(update={"title": own_name(verdict.answer, taken - own)})
         made = insight(topic, group, answer, one.id, verdict.judge, former)
         if made is not None and not made.edits and one.instruction != AGAIN:
-            told = f"{one.given}\n{verdict.answer.title}\n{verdict.answer.text} ({made.reason})"
+            told = f"{one.given}; {verdict.answer.title}: {verdict.answer.text} ({made.reason})"
             again = replace(one, instruction=AGAIN, given=told)
             found[again.id] = again, found[one.id][1]
             return again
