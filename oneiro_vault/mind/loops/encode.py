@@ -20,7 +20,7 @@ from oneiro_vault.classify.spans import abridged, spans
 from oneiro_vault.core.conversation import personal, turns
 from oneiro_vault.core.conversation.turns import imported, waits
 from oneiro_vault.core.markdown.taxonomy import KINDS, prose
-from oneiro_vault.core.memory import epoch
+from oneiro_vault.core.memory import PROCEDURE, epoch
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict
 from oneiro_vault.core.text import claims, corrections
 from oneiro_vault.core.text.query import fold, tokens
@@ -623,9 +623,10 @@ def candidates(
     known: Mapping[str, Sequence[Note]],
     type_: str = "semantic",
 ) -> list[Note]:
-    """The `most` active memories of its type most like the fact, best first, and behind them half
-    as many of what else is `known` of the same subject: two states of one thing may have no word
-    in common, or be told in two languages. No insights: what they are made of is filed beside."""
+    """The `most` active memories of its type, and procedures, most like the fact, best first, and
+    behind them half as many of what else is `known` of the same subject: two states of one thing
+    may have no word in common, or be told in two languages. No insights: what they are made of is
+    filed beside."""
     likely = (
         snapshot.notes.get(ident) for ident in snapshot.candidates(unit.content, most + INSIGHTS)
     )
@@ -649,4 +650,5 @@ def candidates(
 
 
 def _fits(note: Note, type_: str = "semantic") -> bool:
-    return note.active and note.memory.type == type_ and note.memory.level == 0
+    """Steps stand among facts, too: a fact may change one of them."""
+    return note.active and note.memory.type in (type_, PROCEDURE) and note.memory.level == 0

@@ -82,7 +82,7 @@ INSTRUCTION: Final = (
     "`progression` when it was true until now and `correction` when it was wrong; `also` names "
     "others that say what the existing one says and so end with it; where the existing one says "
     "more than what has changed, `text` is the fact together with all of it that still holds, "
-    "without the old value.\n"
+    "without the old value; of steps, all of them as they are done now, each on a line.\n"
     "contradict: the fact and one of them (`existing`) cannot both be true, the thing is none "
     "that changes with time (where somebody was born, what happened, how long it lasted) or both "
     "speak of the same time, and nothing says which of them is right: both stay, and a person is "
@@ -197,6 +197,12 @@ def decide(
         return _doubting(create, existing)
     if place.action == "revise":
         return _revising(capture, unit, existing, place.text or "", create)
+    if existing.memory.type == PROCEDURE and not is_procedure(capture, unit):
+        unit = _as_steps(unit, existing, place.text or "")
+        if not is_procedure(capture, unit):
+            return replace(create, reason=f"kept by itself, for {existing.id} says more steps")
+        create = creating(capture, unit, key, asked, place.reason, judge)
+        place = place.model_copy(update={"text": None})
     return _superseding(snapshot, capture, unit, existing, place, create, confirmed)
 
 
@@ -538,6 +544,30 @@ def _resting(existing: Note, text: str, own: bool) -> New:
     return New({key: one for key, one in meta.items() if one not in ("", [], (), None)}, text)
 
 
+def _as_steps(unit: Unit, existing: Note, text: str) -> Unit:
+    """A fact that changes how something is done, as all the steps there are now where a `text` is
+    that: with little else than what the steps and the fact say, and little of the steps left out;
+    else as it was."""
+    memory, old = existing.memory, prose(existing.memory.body)
+    whole = unit.model_copy(
+        update={"content": text, "title": memory.title, "trigger": memory.trigger}
+    )
+    told = "\n".join(steps(whole))
+    said = claims.content(unit.content) - claims.content(old)
+    holds = claims.share(old, told) >= KEPT and bool(said & claims.content(told))
+    return whole if holds and _grounded(told, f"{unit.content}\n{old}") else unit
+
+
+def _grounded(text: str, ground: str) -> bool:
+    """Does a text say nothing but what stands in another?"""
+    return (
+        claims.numbers(text) <= claims.numbers(ground)
+        and all(claims.share(one, ground) >= SAID for one in claims.split_sentences(text))
+        and not strange_names(text, ground)
+        and not LINKS.search(text)
+    )
+
+
 def _holds_on(unit: Unit, existing: Note, text: str) -> bool:
     """Is a text the fact together with what still holds of what it replaces, and nothing else?"""
     old = f"{existing.memory.title}\n{prose(existing.memory.body)}"
@@ -549,10 +579,7 @@ def _holds_on(unit: Unit, existing: Note, text: str) -> bool:
         bool(text.strip() and (new or claims.numbers(stated) - claims.numbers(old)))
         and len(new & claims.content(text)) >= KEPT * len(new)
         and claims.numbers(stated) <= claims.numbers(text)
-        and claims.numbers(text) <= claims.numbers(ground)
-        and all(claims.share(one, ground) >= SAID for one in claims.split_sentences(text))
-        and not strange_names(text, ground)
-        and not LINKS.search(text)
+        and _grounded(text, ground)
         and not polarity.contrary(text, unit.content)
         and len(text) <= len(old) + LONGEST
     )

@@ -766,6 +766,42 @@ def test_a_procedure_is_compared_with_procedures() -> None:
     )  # fmt: skip
 
 
+TESTED = {
+    "content": "A release is tagged only after make check and make slow, not make golden.",
+    "quote": "it's make check and make slow, not make golden",
+}
+STEPS = "1. Bump the version everywhere.\n2. Run make golden.\n3. Tag it and push the tag."
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Bump the version everywhere.\nRun make check and make slow.\nTag it and push the tag.",
+         "1. Bump the version everywhere.\n2. Run make check and make slow.\n"
+         "3. Tag it and push the tag."),
+        ("Run make check and make slow.", None),
+        (STEPS.replace("golden", "check and make slow") + "\n4. Call Bruno in Kiel.", None),
+        (STEPS, None),
+        (None, None),
+    ],
+)  # fmt: skip
+def test_a_fact_changes_a_step_and_keeps_the_others(text: str | None, said: str | None) -> None:
+    session: Any = {"trust": "said", "source": "capture", "extra": {"captured": "session"}}
+    talk = capture(body=f"User: {TESTED['quote']}", **session)
+    how: Any = {"type": "procedure", "trust": "said", "title": "Cutting a release"}
+    known = note("p", STEPS, trigger="cutting a release", created="2026-01-01T00:00:00Z", **how)
+    place = {"action": "supersede", "existing": known.id, "flavour": "correction", "text": text}
+    found, _ = drive(answers([TESTED], place), snap(talk, known, near=(known.id,)))
+    if said is None:
+        assert (found.op, new(found).body) == ("remember", TESTED["content"])
+    else:
+        assert (new(found).body, new(found).meta["supersedes"]) == (said, [known.id])
+        keys = ("type", "title", "trigger")
+        assert [new(found).meta[key] for key in keys] == [
+            "procedure", "Cutting a release", "cutting a release",
+        ]  # fmt: skip
+
+
 def test_a_fact_has_its_kind_and_weight_and_states_relations_of_whom_it_names() -> None:
     first, _ = drive(answers([TIE]), snap(capture(body=TOLD)))
     assert new(first).body == f"{TIE['content']}\n\n- [[Ana]] works_for [[Larks]]\n"
