@@ -197,6 +197,8 @@ def run(snapshot: Snapshot) -> Asking:
         if doubted
         else {}
     )
+    if any(second[question.id].waits for question in doubted.values()):
+        return []  # among what is filed now these would be other questions, and asked again
     new: list[tuple[frozenset[str], Decision]] = []
     for filing in filings:
         _file(snapshot, filing, asked, doubted, {**places, **second})
@@ -472,7 +474,9 @@ def put_off(snapshot: Snapshot, filing: Filing, new: list[tuple[frozenset[str], 
             (
                 one
                 for said, one in new
-                if (said and len(said & words) >= RELATED * min(len(said), len(words)))
+                if _related(
+                    said, words, _subject(one, decision) if one in filing.done else frozenset()
+                )
                 or (one in filing.done and _corrects(told, one))
                 or (
                     later
@@ -489,6 +493,17 @@ def put_off(snapshot: Snapshot, filing: Filing, new: list[tuple[frozenset[str], 
             filing.done[place] = replace(
                 decision, edits=(), instead=None, after=(first.id(snapshot),)
             )
+
+
+def _related(one: frozenset[str], two: frozenset[str], subject: frozenset[str]) -> bool:
+    mine, theirs = one - subject, two - subject
+    return bool(one) and len(mine & theirs) >= RELATED * min(len(mine), len(theirs))
+
+
+def _subject(one: Decision, two: Decision) -> frozenset[str]:
+    """Stems of what both are about: whoever reads a conversation says it of every fact in it."""
+    names = (name for name in _about(one) & _about(two) if not name.startswith("#"))
+    return resolve.stems(" ".join(names))
 
 
 def _made(decision: Decision) -> list[New]:

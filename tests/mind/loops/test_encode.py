@@ -556,6 +556,21 @@ ANNOUNCED = {
 }
 
 
+ROOM = ["workshop room in Bedminster"]
+
+
+def test_facts_about_one_thing_wait_for_each_other_where_they_say_alike_of_it() -> None:
+    told = [
+        "The workshop room in Bedminster costs 740 euros a month.",
+        "The user builds speakers in the workshop room in Bedminster.",
+        "The workshop room in Bedminster lies 25 minutes by bike from home.",
+        "The workshop room in Bedminster costs 760 euros a month.",
+    ]
+    said = capture(body="User: " + " ".join(told))
+    found = drive(answers([{"content": one, "about": ROOM} for one in told]), snap(said))
+    assert [one.comes_again for one in found[:4]] == [False, False, False, True]
+
+
 @pytest.mark.parametrize("told", [(NOW_PAID, ANNOUNCED), (ANNOUNCED, NOW_PAID)])
 def test_what_is_announced_ends_what_the_same_conversation_says_of_now(
     told: tuple[dict[str, Any], ...],
@@ -690,6 +705,27 @@ def test_without_others_to_tell_it_from_it_is_kept_beside() -> None:
         answers([MOVED], replacing), snap(capture(body=HOME), RENTS, near=(RENTS.id,))
     )
     assert moved.op == "remember"
+
+
+def test_nothing_is_filed_beside_a_second_question_that_waits() -> None:
+    """Else what is filed stood among what is shown, and the answers were those to other
+    questions."""
+
+    def late(question: Question) -> Any:
+        if "Hobart" not in question.given:
+            return {"action": "create", "reason": "new"}
+        return replacing(question) if len(question.ids) == 1 else Raw(problem="late", waits=True)
+
+    said = capture(body=f"{HOME} Ana owns the checklist.")
+    taken = snap(said, RENTS, *STRANGERS, near=(RENTS.id,))
+    assert drive(answers([MOVED, OWNER], late), taken) == []
+    filed = drive(
+        answers(
+            [MOVED, OWNER], lambda one: late(one) if "Ana owns" in one.given else replacing(one)
+        ),
+        taken,
+    )
+    assert [one.op for one in filed] == ["supersede", "remember", "link"]
 
 
 def test_a_second_answer_that_is_late_is_waited_for() -> None:
