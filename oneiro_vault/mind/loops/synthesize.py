@@ -164,6 +164,7 @@ def groups(snapshot: Snapshot) -> list[tuple[str, list[Note]]]:
                 shared[note.memory.level, topic].append(note)
     found: list[tuple[str, list[Note]]] = []
     used: set[str] = set()
+    whole = dict(shared)
     while shared:
         place = max(shared, key=lambda key: (len(shared[key]), -key[0], key[1]))
         members = [note for note in shared.pop(place) if note.id not in used]
@@ -176,17 +177,18 @@ def groups(snapshot: Snapshot) -> list[tuple[str, list[Note]]]:
         part = members[:largest]
         if keyed("synthesize", key(part)) not in snapshot.settled:
             used |= {note.id for note in part}
-            if not _judged(place[1], part, snapshot):
+            if not _judged(place[1], part, whole[place][:largest], snapshot):
                 found.append((place[1], part))
     return found
 
 
-def _judged(topic: str, group: Sequence[Note], snapshot: Snapshot) -> bool:
-    """Was it judged when only the last few had not joined it yet?"""
-    least = int(len(group) / GROWN) + 1
-    return any(
-        snapshot.known(question(topic, group[:many]).id) for many in range(least, len(group))
-    )
+def _judged(topic: str, group: Sequence[Note], whole: Sequence[Note], snapshot: Snapshot) -> bool:
+    """Was it judged when only the last few had not joined it yet, or when no other topic had taken
+    some of the `whole` of it?"""
+    judged = [group[:many] for many in range(int(len(group) / GROWN) + 1, len(group))]
+    if len(group) < len(whole):
+        judged += [whole[:many] for many in range(int(len(whole) / GROWN) + 1, len(whole) + 1)]
+    return any(snapshot.known(question(topic, one).id) for one in judged)
 
 
 def topics(note: Note) -> set[str]:

@@ -250,6 +250,20 @@ def test_a_topic_that_was_judged_is_asked_about_again_when_it_has_grown_by_half(
     assert sizes == [[3], [], [5], []]
 
 
+def test_nor_when_another_topic_has_taken_some_of_it() -> None:
+    both = [note(one, f"Audit {one} slipped.", tags=("release", "audit")) for one in "xy"]
+    more = [note(one, f"Audit {one} is due.", tags=("audit",)) for one in "stuv"]
+    known: set[str] = set()
+    topics = []
+    for notes in ([*SLIPS, *both], [*SLIPS, *both, *more]):
+        judge = ScriptedJudge(lambda _: SAYS | {"reason": "r", "sources": [], "action": "skip"})
+        taken = replace(snap(*notes, *OTHERS), known=known.__contains__)
+        assert Driver(judge, Memo()).drive(synthesize.run(taken)) == []
+        known |= {one.id for one in judge.asked}
+        topics.append([one.given for one in judge.asked])
+    assert topics == [["topic: release"], ["topic: audit"]]
+
+
 def test_an_insight_that_is_refused_is_said_again_once() -> None:
     def script(question: Question) -> dict[str, Any]:
         text = "It slipped by 12 days." if len(judge.asked) in wrong else SAYS["text"]
