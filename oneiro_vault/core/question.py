@@ -196,6 +196,7 @@ class Verdict:
     waits: bool = False
     kept: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """The answer as it is stored."""
+    unasked: bool = False
 
 
 def check(question: Question, raw: Raw, judge: str = "") -> Verdict:
@@ -230,6 +231,7 @@ def check(question: Question, raw: Raw, judge: str = "") -> Verdict:
         raw.tokens_out,
         raw.waits or raw.unasked,
         stored,
+        raw.unasked,
     )
 
 

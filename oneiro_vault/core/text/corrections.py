@@ -69,6 +69,10 @@ _WORD: Final = re.compile(r"(?<!\S)\[\d{4}-[^\]]*\]|\S+")
 _SIGNS: Final = ".,;:!?()\"'“”’…*_"
 _BESIDE: Final = re.compile(r" ?\[\d{4}-[^\]]*\]")
 _DATED: Final = re.compile(r"\d{1,2}(?:st|nd|rd|th|\.)?|\d{4}")
+_APPOSED: Final = re.compile(
+    r"\s*,\s*(?:\w{2,}ed|ge\w+(?:en|t)|as of|stand)\b[^,;!?]*?(?=[.!?]*$|[,;!?])", re.I
+)
+"""What is said of the value that it follows: ", measured on 3 May"."""
 _SUBJECTS: Final = frozenset("i we me us ich wir mich mir uns".split())
 _SELF: Final = _SUBJECTS.union(
     "my mine our ours mein meine meinen meinem meiner unser unsere".split()
@@ -529,6 +533,8 @@ def _left(old: str, sentence: tuple[int, int], swap: _Swap, language: str) -> st
     """What an older text still says, `…` for the wrong value: without the sentence where nothing
     telling of it is left."""
     (begins, ends), (start, end) = sentence, swap.cut
+    if apposed := _APPOSED.match(old, end, ends):
+        end = apposed.end()
     beyond = [
         one
         for one in _words(f"{old[begins:start]} {old[end:ends]}", language)

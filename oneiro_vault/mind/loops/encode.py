@@ -197,7 +197,8 @@ def run(snapshot: Snapshot) -> Asking:
         if doubted
         else {}
     )
-    if any(second[question.id].waits for question in doubted.values()):
+    put = [second[question.id] for question in doubted.values()]
+    if any(one.waits and not one.unasked for one in put):
         return []  # among what is filed now these would be other questions, and asked again
     new: list[tuple[frozenset[str], Decision]] = []
     for filing in filings:

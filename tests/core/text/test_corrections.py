@@ -112,6 +112,16 @@ MOVE = "Tim moves to Porto in January [2027-01] and Jo starts school in Septembe
         ("The exam is on Thursday, not Tuesday.", "The exam is on Tuesday. I sing.", "I sing."),
         ("my rent is 980 euros, not 950", "My rent is 950 euros a month.", ""),
         ("My new boss is Tony, not Tom.", "Tom is my new boss.", ""),
+        (
+            "The tank holds 800 litres, not 900 litres.",
+            "The tank holds 900 litres, checked on 12 November 2026.",
+            "",
+        ),
+        (
+            "Der Kessel hat 800 Liter, nicht 900 Liter.",
+            "Der Kessel hat 900 Liter, gemessen am 3. Mai, und der Tank ist grün.",
+            "Der Kessel … , und der Tank ist grün.",
+        ),
         ("We fly on Saturday, not Friday.", "We fly to Lisbon on Friday.", "We fly to Lisbon …"),
         (
             "The launch isn't in May, it's in July.",
