@@ -210,6 +210,7 @@ def _typed(turn: Sequence[tuple[str, bool]], burst: bool) -> int:
     first on."""
     if not turn:
         return 0
+    turn = turn[: _ends_own_list([line for line, _ in turn])]
     (first, marked), *later = turn
     if _strange(first) and (later or not _answers(first)):
         return 0
@@ -263,6 +264,15 @@ def _introduces(line: str, later: Sequence[str], burst: bool) -> bool:
     last = claims.split_sentences(line)[-1]
     signs = ("here", "names_it", *(("left_by",) if any(map(SIGNS["item"].match, later)) else ()))
     return any(SIGNS[one].search(last) for one in signs)
+
+
+def _ends_own_list(lines: Sequence[str]) -> int:
+    """The first line below a list of the writer's own in which nobody speaks, else how many lines
+    there are."""
+    if not _lists(lines):
+        return len(lines)
+    own = (SIGNS["item"].match(line) or SIGNS["claims"].search(line) for line in lines[1:])
+    return next((at for at, one in enumerate(own, 1) if not one), len(lines))
 
 
 def _lists(lines: Sequence[str]) -> bool:

@@ -73,7 +73,7 @@ def unfounded(title: str, text: str, notes: Sequence[Note]) -> str:
         < (SENTENCE if len(claims.content(sentence)) > SHORT else 1)
     ]
     if unsaid:
-        return f"what it rests on does not say {', '.join(repr(one[:60]) for one in unsaid)}"
+        return f"what it rests on does not say {', '.join(repr(one[:60]) for one in unsaid[:5])}"
     if claims.share(text, ground) < WHOLE:
         return "what it rests on does not say that"
     if openers:

@@ -405,6 +405,11 @@ def test_a_list_that_somebody_says_they_write_down_is_not_the_person_s(text: str
     assert listed.start <= text.index("\n") + 1
 
 
+def test_below_an_own_list_only_who_speaks_is_the_person() -> None:
+    text = "our release checklist:\n- bump the version\nHolm GmbH has 40 employees."
+    assert own(text) == "our release checklist:\n- bump the version\n | "
+
+
 def test_whose_list_follows_is_told_of_lines_never_learned() -> None:
     ((_, lines),) = unseen("lists")
     taken = np.array([lists_own(text) >= pasted.LISTED for text in lines.texts])

@@ -29,7 +29,10 @@ _GOES_ON: Final = (
 )
 """(end, beginning) of what the library cuts apart: the day of a month, an ordinal, an
 abbreviation."""
-_SMALL: Final = re.compile(r"(?<![\s(.]\d)(?<![\s(]\d\d)(?<!\.[01]\d)[.!?…]+[\"'”’)]*\s+([^\W\d_])")
+_SMALL: Final = re.compile(
+    r"(?<![\s(]\d)(?<![\s(]\d\d)(?<!\b(?:am|ab) \d\.[01]\d)(?<!\b(?:am|ab) [0-3]\d\.[01]\d)"
+    r"(?<!\b(?:am|ab) \d\.\d)(?<!\b(?:am|ab) [0-3]\d\.\d)[.!?…]+[\"'”’)]*\s+([^\W\d_])"
+)
 """Where somebody types without capitals; not behind the day of a month ("am 3.", "am 3.12.")."""
 Word = tuple[str, int, int]
 """(word, start, end)"""

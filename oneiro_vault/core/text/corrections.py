@@ -70,9 +70,12 @@ _SIGNS: Final = ".,;:!?()\"'“”’…*_"
 _BESIDE: Final = re.compile(r" ?\[\d{4}-[^\]]*\]")
 _DATED: Final = re.compile(r"\d{1,2}(?:st|nd|rd|th|\.)?|\d{4}")
 _APPOSED: Final = re.compile(
-    r"\s*,\s*(?:\w{2,}ed|ge\w+(?:en|t)|as of|stand)\b[^,;!?]*?(?=[.!?]*$|[,;!?])", re.I
+    r"\s*,\s*(?:measured|checked|tested|counted|surveyed|weighed|recorded|as of|gemessen|geprüft|"
+    r"gezählt|gewogen|vermessen|ermittelt|abgelesen|stand)\b(?=\D{0,40}\d)[^,;!?\n]{0,80}?"
+    r"(?=[.!?]?$|[,;!?])",
+    re.I,
 )
-"""What is said of the value that it follows: ", measured on 3 May"."""
+"""When the value that it follows was found: ", measured on 3 May"."""
 _SUBJECTS: Final = frozenset("i we me us ich wir mich mir uns".split())
 _SELF: Final = _SUBJECTS.union(
     "my mine our ours mein meine meinen meinem meiner unser unsere".split()

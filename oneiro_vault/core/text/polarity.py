@@ -69,8 +69,9 @@ _YET: Final = re.compile(
     re.I,
 )
 """Says from when on something is so: "cannot come before nine"."""
-_ELSE: Final = frozenset("otherwise sonst ansonsten andernfalls sinon altrimenti".split())
-"""What these deny would be so if it were not for what was said: "sonst kann sie nicht"."""
+_ELSE: Final = frozenset("else otherwise sonst ansonsten andernfalls sinon altrimenti".split())
+"""What is denied behind these would be so if it were not for what was said: "sonst kann sie nicht";
+amid a clause "sonst" means usually."""
 _SHORT: Final = 3
 _ENDING: Final = 2
 """Letters: the longest stem that must be the same, and the longest ending that makes no
@@ -120,7 +121,7 @@ def denied(text: str, language: str = "", *, so: bool = False) -> tuple[frozense
     else those around it. `so`: only of what is so, not of what would be otherwise."""
     found = []
     for words in _clauses(text):
-        if so and (_ELSE.intersection(words) or words[:1] == ["else"]):
+        if so and words[:1] and words[0] in _ELSE:
             continue
         for place, word in enumerate(words):
             if word in _DENIES:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date, timedelta
 from typing import Final
 
@@ -109,7 +110,7 @@ _PATTERNS: Final = tuple(
         ("unit", rf"{_WHICH} (week|month|year|weekend|woche|monat|jahr|wochenende)"),
         (
             "dated",
-            rf"(?:am|zum|vom|(?:ab|bis|seit|{_DAY},?)(?: (?:dem|den|zum))?|dem|den|der) "
+            rf"(?:(?<!\d )am|zum|vom|(?:ab|bis|seit|{_DAY},?)(?: (?:dem|den|zum))?|dem|den) "
             r"([0-3]?\d)\. ?([01]?\d)\.(?! ?\d)",
         ),
         (
@@ -401,8 +402,12 @@ def _unit(match: re.Match[str], said: date, _: int) -> Iterator[Days]:
 def _dated(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
     day, month = (match[1], match[2]) if match[1] else (match[4], match[3])
     number = int(month) if month.isdigit() else _MONTHS[month.lower()]
-    every = [date(year, number, int(day)) for year in (said.year - 1, said.year, said.year + 1)]
-    yield _single(min(every, key=lambda one: _far(one, said, direction, 1.5)))
+    every: list[date] = []
+    for year in (said.year - 1, said.year, said.year + 1):
+        with suppress(ValueError):  # 29 February
+            every.append(date(year, number, int(day)))
+    if every:
+        yield _single(min(every, key=lambda one: _far(one, said, direction, 1.5)))
 
 
 def _span(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:

@@ -80,18 +80,18 @@ def groups(snapshot: Snapshot) -> list[list[Note]]:
     least = snapshot.near(settings["consolidate.similarity"])
     found = clusters(vectors, least, settings["consolidate.largest"])
     told = (at_once([notes[ids[position]] for position in members]) for members in found)
-    return [group for group in told if len(group) > 1]
+    return [group for parts in told for group in parts if len(group) > 1]
 
 
-def at_once(group: Sequence[Note]) -> list[Note]:
-    """Those of a group that begin before any earlier one of it has ended: states that follow each
-    other are no copies."""
+def at_once(group: Sequence[Note]) -> list[list[Note]]:
+    """The notes of a group, apart those that begin when an earlier one has ended: states that
+    follow each other are no copies."""
     spans = [(one.memory.valid_from[:10], one.memory.valid_until[:10]) for one in group]
-    return [
-        one
-        for one, (begins, _) in zip(group, spans, strict=True)
-        if not any(began < begins and "" < ended <= begins for began, ended in spans)
-    ]
+    parts: tuple[list[Note], list[Note]] = [], []
+    for one, (begins, _) in zip(group, spans, strict=True):
+        follows = any(began < begins and "" < ended <= begins for began, ended in spans)
+        parts[follows].append(one)
+    return [parts[0], *(at_once(parts[1]) if parts[1] else [])]
 
 
 def question(group: Sequence[Note]) -> Question:

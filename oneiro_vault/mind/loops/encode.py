@@ -197,9 +197,6 @@ def run(snapshot: Snapshot) -> Asking:
         if doubted
         else {}
     )
-    put = [second[question.id] for question in doubted.values()]
-    if any(one.waits and not one.unasked for one in put):
-        return []  # among what is filed now these would be other questions, and asked again
     new: list[tuple[frozenset[str], Decision]] = []
     for filing in filings:
         _file(snapshot, filing, asked, doubted, {**places, **second})
@@ -482,6 +479,7 @@ def put_off(snapshot: Snapshot, filing: Filing, new: list[tuple[frozenset[str], 
                 or (
                     later
                     and one in filing.done
+                    and not _begins_later(one, filing)
                     and (said & words or _about(one) & _about(decision))
                 )
             ),
@@ -498,6 +496,8 @@ def put_off(snapshot: Snapshot, filing: Filing, new: list[tuple[frozenset[str], 
 
 def _related(one: frozenset[str], two: frozenset[str], subject: frozenset[str]) -> bool:
     mine, theirs = one - subject, two - subject
+    if not mine or not theirs:
+        mine, theirs = one, two
     return bool(one) and len(mine & theirs) >= RELATED * min(len(mine), len(theirs))
 
 

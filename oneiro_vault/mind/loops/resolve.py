@@ -490,7 +490,12 @@ def _superseding(
     if _is_older(capture, existing):
         return create
     others = (snapshot.notes[ident] for ident in dict.fromkeys(place.also) if ident != existing.id)
-    alike = [one for one in others if one.id in confirmed or shared(snapshot, unit.content, one)]
+    alike = [
+        one
+        for one in others
+        if one.memory.type == existing.memory.type  # no sentence ends all the steps of something
+        and (one.id in confirmed or shared(snapshot, unit.content, one))
+    ]
     gone = [
         existing,
         *(

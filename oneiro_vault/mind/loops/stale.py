@@ -11,6 +11,7 @@ from pydantic import Field
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import ROLE, Answer, Question, Verdict
+from oneiro_vault.judges.offline import NAME as RULES
 from oneiro_vault.mind.base import Decision, Note, Set, Snapshot
 from oneiro_vault.mind.blocks import (
     DESCRIBE,
@@ -69,7 +70,11 @@ def mend(snapshot: Snapshot, without: Container[str] = ()) -> Deciding:
     verdicts = yield [question(block, ground, snapshot) for block, ground in mine]
     drafts: list[Draft] = []
     decisions = list(theirs)
-    waiting = {block.id for ident, (block, _) in asked.items() if verdicts[ident].waits}
+    put = {block.id: verdicts[ident] for ident, (block, _) in asked.items()}
+    # what rules leave open, or nobody was asked, may wait for ever
+    waiting = {
+        ident for ident, one in put.items() if one.waits and not one.unasked and one.judge != RULES
+    }
     for ident, (block, ground) in asked.items():
         answer = verdicts[ident].answer
         if not isinstance(answer, Stale):

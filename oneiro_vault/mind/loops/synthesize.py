@@ -185,6 +185,8 @@ def groups(snapshot: Snapshot) -> list[tuple[str, list[Note]]]:
 def _judged(topic: str, group: Sequence[Note], whole: Sequence[Note], snapshot: Snapshot) -> bool:
     """Was it judged when only the last few had not joined it yet, or when no other topic had taken
     some of the `whole` of it?"""
+    if snapshot.known(question(topic, group).id):  # what it leaves to ask may still wait
+        return False
     judged = [group[:many] for many in range(int(len(group) / GROWN) + 1, len(group))]
     if len(group) < len(whole):
         judged += [whole[:many] for many in range(int(len(whole) / GROWN) + 1, len(whole) + 1)]

@@ -122,6 +122,11 @@ MOVE = "Tim moves to Porto in January [2027-01] and Jo starts school in Septembe
             "Der Kessel hat 900 Liter, gemessen am 3. Mai, und der Tank ist grün.",
             "Der Kessel … , und der Tank ist grün.",
         ),
+        (
+            "The rent is 310 euros, not 300 euros.",
+            "The rent is 300 euros, Fred pays half of it.",
+            "The rent … , Fred pays half of it.",
+        ),
         ("We fly on Saturday, not Friday.", "We fly to Lisbon on Friday.", "We fly to Lisbon …"),
         (
             "The launch isn't in May, it's in July.",

@@ -55,3 +55,7 @@ def test_what_would_be_otherwise_is_no_new_denial(otherwise: str, new: bool) -> 
     assert (
         added(f"Mails are short{otherwise} read them.", "Keep mails short, she reads them.") == new
     )
+
+
+def test_sonst_amid_a_clause_means_usually() -> None:
+    assert contrary("Ich esse Fleisch.", "Ich esse sonst kein Fleisch.")

@@ -68,6 +68,8 @@ def test_what_begins_where_another_ends_is_no_copy_of_it() -> None:
     once = replace(later, memory=replace(later.memory, **ends))
     same = replace(FULL, memory=replace(once.memory, id=FULL.id))
     assert consolidate.groups(snap(once, same)) == [[same, once]], "two of the same day"
+    copies = [later, replace(later, memory=replace(later.memory, id="copy"))]
+    assert consolidate.at_once([now, *copies]) == [[now], copies]
 
 
 def test_the_keeper_keeps_its_words_and_takes_over_the_lineage() -> None:

@@ -11,6 +11,8 @@ import pytest
 
 from oneiro_vault.core.memory import TRUSTS
 from oneiro_vault.core.question import Question, Raw
+from oneiro_vault.judges.offline import NAME as RULES
+from oneiro_vault.judges.offline import OPEN
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.blocks import BECAUSE, pared
 from oneiro_vault.mind.drive_loop import Driver
@@ -458,6 +460,9 @@ def test_what_is_asked_beside_a_block_on_moved_ground_shows_its_new_words() -> N
     late = Raw(problem="waits for an answer", waits=True)
     _, judge = judged(taken, distil_stale=lambda _: late, distil=create())
     assert "distil" not in {one.kind for one in judge.asked}, "its new words are still to be said"
+    for nobody in (Raw(problem=OPEN, waits=True, by=RULES), Raw(problem="ceiling", unasked=True)):
+        _, judge = judged(taken, distil_stale=lambda _, one=nobody: one, distil=create())
+        assert "distil" in {one.kind for one in judge.asked}, "they may never be"
     skip = GOOD | {"action": "skip"}
     _, judge = judged(taken, distil_stale=stale("revise", "The boat lies on land."), distil=skip)
     (asked,) = [one for one in judge.asked if one.kind == "distil"]

@@ -707,27 +707,6 @@ def test_without_others_to_tell_it_from_it_is_kept_beside() -> None:
     assert moved.op == "remember"
 
 
-def test_nothing_is_filed_beside_a_second_question_that_waits() -> None:
-    """Else what is filed stood among what is shown, and the answers were those to other
-    questions."""
-
-    def late(question: Question) -> Any:
-        if "Hobart" not in question.given:
-            return {"action": "create", "reason": "new"}
-        return replacing(question) if len(question.ids) == 1 else Raw(problem="late", waits=True)
-
-    said = capture(body=f"{HOME} Ana owns the checklist.")
-    taken = snap(said, RENTS, *STRANGERS, near=(RENTS.id,))
-    assert drive(answers([MOVED, OWNER], late), taken) == []
-    filed = drive(
-        answers(
-            [MOVED, OWNER], lambda one: late(one) if "Ana owns" in one.given else replacing(one)
-        ),
-        taken,
-    )
-    assert [one.op for one in filed] == ["supersede", "remember", "link"]
-
-
 def test_a_second_answer_that_is_late_is_waited_for() -> None:
     asked: list[Question] = []
 
@@ -788,6 +767,25 @@ def test_from_outside_comes_no_procedure_and_no_rule() -> None:
     assert new(first).meta["type"] == "semantic"
     assert "trigger" not in new(first).meta
     assert "kind" not in new(first).meta
+
+
+def test_a_fact_that_replaces_another_ends_no_steps_with_it() -> None:
+    told = "The release is tagged on Fridays, not on Thursdays."
+    said = capture(body=f"User: {told}", trust="said", extra={"captured": "session"})
+    fact = note("f", "The release is tagged on Thursdays.", trust="said")
+    steps = note("p", "Bump the version, then tag the release.", type="procedure", trust="said")
+    place = {
+        "action": "supersede",
+        "existing": fact.id,
+        "also": [steps.id],
+        "flavour": "correction",
+        "reason": "another day",
+    }
+    judge = answers([{"content": told, "quote": told}], place)
+    decisions = drive(judge, snap(said, fact, steps, near=(fact.id, steps.id)))
+    ended = {edit.id for one in decisions for edit in one.edits if isinstance(edit, Set)}
+    assert fact.id in ended
+    assert steps.id not in ended
 
 
 def test_a_procedure_is_compared_with_procedures() -> None:
