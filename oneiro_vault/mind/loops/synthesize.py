@@ -65,8 +65,9 @@ INSTRUCTION: Final = (
 
 
 AGAIN: Final = (
-    f"{INSTRUCTION}\n\nThe text at the end was such an answer, and may not stand, for the reason "
-    "behind it. Say the same so that it may, or choose skip."
+    "The text at the end, behind its topic and title, was to say what the notes show together, and "
+    "may not stand, for the reason behind it. Say the same so that it may, in the third person and "
+    "of nothing but these notes (`sources`: at least two of them), or choose skip."
 )
 
 
