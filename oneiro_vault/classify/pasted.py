@@ -98,10 +98,10 @@ def foreign(text: str, learned: bool = True) -> list[Stretch]:
     text = _without_commands(text)
     found, lines = _marked(text)
     turn = [(text[start:end], marks) for start, end, marks in lines]
-    own = _typed(turn, _in_bursts(text.strip()))
+    lists = _lists([line for line, _ in turn])
+    own = _typed(turn, _in_bursts(text.strip()), lists)
     extents = [(start, end) for start, end, _ in lines]
     stretches = [Stretch(*one) for one in found + extents[own:]]
-    lists = _lists([line for line, _ in turn])
     for start, end in extents[:own]:
         line = text[start:end]
         item = lists and SIGNS["item"].match(line)
@@ -205,12 +205,13 @@ def _lines(text: str) -> list[Extent]:
     ]
 
 
-def _typed(turn: Sequence[tuple[str, bool]], burst: bool) -> int:
+def _typed(turn: Sequence[tuple[str, bool]], burst: bool, lists: bool) -> int:
     """How many of these lines (does something marked off follow?) are the person's own, from the
-    first on."""
+    first on; does it begin a list of theirs (`lists`)?"""
     if not turn:
         return 0
-    turn = turn[: _ends_own_list([line for line, _ in turn])]
+    if lists:
+        turn = turn[: _spoken([line for line, _ in turn])]
     (first, marked), *later = turn
     if _strange(first) and (later or not _answers(first)):
         return 0
@@ -218,7 +219,7 @@ def _typed(turn: Sequence[tuple[str, bool]], burst: bool) -> int:
         return 1
     if SIGNS["greeting"].match(first) and first.rstrip().endswith(","):
         return 0
-    if not marked and _introduces(first, [line for line, _ in later], burst):
+    if not (marked or lists) and _introduces(first, [line for line, _ in later], burst):
         return 1
     last = len(later) - 1
     hinted = (
@@ -253,8 +254,6 @@ def _listed(line: str) -> str:
 
 def _introduces(line: str, later: Sequence[str], burst: bool) -> bool:
     """Does a line speak of what comes after it? In an unknown language, in doubt yes."""
-    if _lists([line, *later]):
-        return False
     plain = line.rstrip(" *_👇↓")
     if plain.endswith((":", "：")):
         return not SIGNS["of_oneself"].search(plain[:-1])
@@ -266,11 +265,8 @@ def _introduces(line: str, later: Sequence[str], burst: bool) -> bool:
     return any(SIGNS[one].search(last) for one in signs)
 
 
-def _ends_own_list(lines: Sequence[str]) -> int:
-    """The first line below a list of the writer's own in which nobody speaks, else how many lines
-    there are."""
-    if not _lists(lines):
-        return len(lines)
+def _spoken(lines: Sequence[str]) -> int:
+    """How many lines there are before one below a list in which nobody speaks."""
     own = (SIGNS["item"].match(line) or SIGNS["claims"].search(line) for line in lines[1:])
     return next((at for at, one in enumerate(own, 1) if not one), len(lines))
 
