@@ -184,19 +184,22 @@ class Likeness:
             fewer = min(len(mine), len(theirs))
             shared = len(mine & theirs) / fewer if fewer else -math.inf
             sure = _share(self._bm25, first, second) + shared - _IN_WORDS
-            return sure + _ANOTHER_IN_WORDS * self._another(first, second)
+            return self._surer(sure, _ANOTHER_IN_WORDS, first, second)
         cosine = float(np.dot(self._vectors[first.key], self._vectors[second.key]))
         if not {first.key, second.key} <= self._told:
             shares = _share(self._bm25, first, second) + _share(self._near, first, second)
             return shares / 2 + _above(cosine, self._floor) - _BEHIND * math.log(gap) - _ENOUGH
         near = max(0.0, _above(cosine, self._usual))
         sure = near - _BEHIND * math.log(gap) - _ENOUGH_TOLD
-        return sure + _ANOTHER * (sure >= -_ANOTHER and self._another(first, second))
+        return self._surer(sure, _ANOTHER, first, second)
 
-    def _another(self, first: Row, second: Row) -> bool:
-        """Does the second have another value of the same kind?"""
+    def _surer(self, sure: float, more: float, first: Row, second: Row) -> float:
+        """How sure it is with so much `more` where one fact has another value of the same kind than
+        the other: looked at only where that decides."""
+        if sure < -more or not {first.key, second.key} <= self._told:
+            return sure
         old, new = (self._bodies.get(row.key, "") for row in (first, second))
-        return {first.key, second.key} <= self._told and corrections.another_value(new, old)
+        return sure + more * corrections.another_value(new, old)
 
     def _in_passing(self, index: Answers, rows: Collection[Row]) -> frozenset[int]:
         """Facts in the words of a conversation, which no judge has filed beside what else is
