@@ -318,10 +318,11 @@ def _reframing(
             "understatement" if "understated" in debate.assessment else "inflation",
             answer.reason,
         )
-    draft = Draft(title, answer.text, "", tuple(debate.ground), block)
-    why = objection(draft, snapshot) or _twin(block, answer.text, snapshot)
     if " ".join(answer.text.split()) == " ".join(block.memory.body.split()):
         why = "the words are the same"
+    else:
+        draft = Draft(title, answer.text, "", tuple(debate.ground), block)
+        why = objection(draft, snapshot) or _twin(block, answer.text, snapshot)
     if why:
         return None, "resolve", f"not reframed, because {why}"
     return said_anew(block, title, answer.text), "reframe", answer.reason
