@@ -197,6 +197,7 @@ class Verdict:
     kept: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """The answer as it is stored."""
     unasked: bool = False
+    """It waits because nobody was asked."""
 
 
 def check(question: Question, raw: Raw, judge: str = "") -> Verdict:

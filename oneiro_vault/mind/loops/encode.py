@@ -666,5 +666,5 @@ def candidates(
 
 
 def _fits(note: Note, type_: str = "semantic") -> bool:
-    """Steps stand among facts, too: a fact may change one of them."""
+    """May a fact be placed beside it? Steps are among them: a fact may change one."""
     return note.active and note.memory.type in (type_, PROCEDURE) and note.memory.level == 0

@@ -66,7 +66,7 @@ def _at(when: str) -> float:
 def said(app: App, day: int, *turns: str, who: Sequence[str] = ("user", "assistant")) -> None:
     """One conversation after noon, a turn by each in turn."""
     now = max(_at(f"2026-11-{day:02}T12:00:00+00:00"), app.house.clock()) + 60
-    app.house.clock.now = now  # type: ignore[attr-defined]
+    app.house.clock.now = now  # type: ignore[attr-defined]  # a test's clock
     when = datetime.fromtimestamp(now, UTC).isoformat()
     talk = [Turn(who[n % 2], text) for n, text in enumerate(turns)]
     app.call("capture", {"text": render(talk), "kind": "session", "session": f"s{day}{turns[0]}"[:20],
@@ -75,7 +75,7 @@ def said(app: App, day: int, *turns: str, who: Sequence[str] = ("user", "assista
 
 def night(app: App, day: int) -> None:
     """The one after a day."""
-    app.house.clock.now = _at(f"2026-11-{day + 1:02}T03:00:00+00:00")  # type: ignore[attr-defined]
+    app.house.clock.now = _at(f"2026-11-{day + 1:02}T03:00:00+00:00")  # type: ignore[attr-defined]  # a test's clock
     app.call("dream", {})
 
 
